@@ -1,0 +1,1 @@
+"""WHAT: posteriors as values, in parts and as PyMC models."""

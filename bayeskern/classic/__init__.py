@@ -1,0 +1,10 @@
+"""The deterministic layer: functions of Gram or distance matrices that certify their answers."""
+
+from bayeskern._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    "bayeskern.classic",
+    {
+        "bounds": [],
+    },
+)

@@ -1,0 +1,1 @@
+"""Generalisation bounds: pure functions of numbers."""

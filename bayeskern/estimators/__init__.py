@@ -1,0 +1,1 @@
+"""scikit-learn faces: a problem, a method and a way to predict."""

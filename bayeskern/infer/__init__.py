@@ -1,0 +1,1 @@
+"""HOW: methods as values that turn a problem into a DataTree."""
