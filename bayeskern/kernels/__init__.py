@@ -1,0 +1,11 @@
+"""Kernels: inputs to Gram matrices; one formula serves NumPy and PyTensor."""
+
+from bayeskern._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    "bayeskern.kernels",
+    {
+        "base": ["Constant", "Kernel", "Power", "Product", "Sum", "White"],
+        "stationary": ["RBF"],
+    },
+)
