@@ -6,6 +6,6 @@ __getattr__, __dir__, __all__ = attach(
     "bayeskern.classic",
     {
         "bounds": [],
-        "separability": ["Separability", "in_version_space", "separability"],
+        "separability": ["Separability", "in_version_space", "is_separable"],
     },
 )

@@ -13,7 +13,7 @@ THRESHOLD = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Separability:
-    r"""The answer of `separability`, which is true or false as the sample is separable or not.
+    r"""The answer of `is_separable`, which is true or false as the sample is separable or not.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Separability:
         The vector :math:`w` with :math:`\|w\|_\infty \le 1`: weights of the features, or expansion
         coefficients :math:`\alpha` when the matrix was a Gram matrix.
     upper : float
-        No vector attains more than this: :math:`\|A' (y \circ \beta)\|_1` with ``beta``.
+        No vector with those bounds attains more than this: :math:`\|A' (y \circ \beta)\|_1` with ``beta``.
     beta : ndarray
         Convex weights of the points. With ``upper`` near 0 they prove that the sample is not
         separable, since then :math:`\sum_i \beta_i y_i x_i = 0` (Gordan).
@@ -41,7 +41,7 @@ class Separability:
         return self.separable
 
 
-def separability(A: Any, y: Any, *, intercept: bool = False) -> Separability:
+def is_separable(A: Any, y: Any, *, intercept: bool = False) -> Separability:
     r"""Decide whether some vector classifies every point correctly.
 
     .. math:: \epsilon^* = \max_w \min_i \, y_i (A w)_i
@@ -61,14 +61,16 @@ def separability(A: Any, y: Any, *, intercept: bool = False) -> Separability:
     -------
     Separability
         True or false, with the witness, the margin it attains and the proof that no vector
-        attains more.
+        attains more. On a numerically singular Gram matrix the program is solved in the basis of
+        its larger singular vectors, and ``upper`` may then stay away from ``epsilon``: false then
+        means "not separable in double precision".
 
     Examples
     --------
     >>> X = [[1, 1], [-1, -1], [1, -1], [-1, 1]]
-    >>> bool(separability(X, [1, 1, -1, -1], intercept=True))
+    >>> bool(is_separable(X, [1, 1, -1, -1], intercept=True))
     False
-    >>> bool(separability(np.square(np.array(X) @ np.transpose(X)), [1, 1, -1, -1]))
+    >>> bool(is_separable(np.square(np.array(X) @ np.transpose(X)), [1, 1, -1, -1]))
     True
     """
     A = as_matrix(A, "A")
@@ -77,17 +79,7 @@ def separability(A: Any, y: Any, *, intercept: bool = False) -> Separability:
         A = np.column_stack([A, np.ones(len(A))])
     scale = np.abs(A).max()
     signed = y[:, None] * A / scale if scale > 0 else np.zeros_like(A)
-    found = _solve(signed)
-    if found is None:  # numerically of low rank: in an orthonormal basis the program is well posed
-        U, s, Vt = np.linalg.svd(signed, full_matrices=False)
-        keep = s > 1e-12 * s[0]
-        found = _solve(U[:, keep])
-        if found is None:
-            raise RuntimeError("HiGHS could not solve the separability program; rescale the inputs")
-        v, beta = found
-        witness = Vt[keep].T @ (v / s[keep])
-        found = witness / max(np.abs(witness).max(), np.finfo(float).tiny), beta
-    witness, beta = found
+    witness, beta = _solve(signed) or _solve_in_basis(signed)
     epsilon = float((signed @ witness).min())
     upper = float(np.abs(signed.T @ beta).sum())
     return Separability(epsilon > THRESHOLD, epsilon * scale, witness, upper * scale, beta)
@@ -128,7 +120,7 @@ def _solve(signed: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         options={
             "primal_feasibility_tolerance": 1e-10,
             "dual_feasibility_tolerance": 1e-10,
-            "maxiter": 10 * (n + p),
+            "maxiter": 5 * (n + p),
         },
     )
     if program.status != 0:
@@ -136,3 +128,21 @@ def _solve(signed: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     beta = np.maximum(-program.ineqlin.marginals, 0.0)
     total = beta.sum()
     return np.clip(program.x[:-1], -1, 1), beta / total if total > 0 else np.full(n, 1 / n)
+
+
+def _solve_in_basis(signed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Answer for a matrix of numerically low rank, on which the simplex method stalls."""
+    U, s, Vt = np.linalg.svd(signed, full_matrices=False)
+    keep = s > THRESHOLD / 10  # the other directions cannot lift a margin above the threshold
+    U, s, Vt = U[:, keep], s[keep], Vt[keep]
+    even = np.full(len(signed), 1 / len(signed))
+
+    def witness(v: np.ndarray) -> np.ndarray:
+        w = Vt.T @ (v / s)
+        return w / max(np.abs(w).max(), np.finfo(float).tiny)
+
+    interpolant = witness(U.sum(axis=0))  # all margins equal, if that can be had
+    if (signed @ interpolant).min() > THRESHOLD:
+        return interpolant, even
+    found = _solve(U)
+    return (witness(found[0]), found[1]) if found else (interpolant, even)
