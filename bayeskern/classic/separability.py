@@ -25,7 +25,7 @@ class Separability:
         The vector :math:`w` with :math:`\|w\|_\infty \le 1`: weights of the features, or expansion
         coefficients :math:`\alpha` when the matrix was a Gram matrix.
     upper : float
-        No vector with those bounds attains more than this: :math:`\|A' (y \circ \beta)\|_1` with ``beta``.
+        No such vector attains more than this, :math:`\|A' (y \circ \beta)\|_1` with ``beta``.
     beta : ndarray
         Convex weights of the points. With ``upper`` near 0 they prove that the sample is not
         separable, since then :math:`\sum_i \beta_i y_i x_i = 0` (Gordan).
