@@ -7,5 +7,18 @@ __getattr__, __dir__, __all__ = attach(
     {
         "bounds": [],
         "separability": ["Separability", "in_version_space", "is_separable"],
+        "losses": [
+            "ExponentialLoss",
+            "HingeLoss",
+            "LogisticLoss",
+            "MarginLoss",
+            "RampLoss",
+            "SquaredHingeLoss",
+            "SquaredLoss",
+            "ZeroOneLoss",
+            "cost_loss",
+            "epsilon_insensitive",
+            "is_calibrated",
+        ],
     },
 )
