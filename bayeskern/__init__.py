@@ -10,6 +10,7 @@ __getattr__, __dir__, __all__ = attach(
         "classic": [],
         "datasets": [],
         "errors": [],
+        "likelihoods": ["Gaussian", "Hinge", "LabelFlip", "Likelihood", "Logit", "Probit", "Step"],
         "priors": ["Prior"],
     },
 )

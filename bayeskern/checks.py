@@ -19,7 +19,9 @@ def as_array(value: Any, name: str, *, ndim: int | None = None) -> np.ndarray:
     try:
         array = np.asarray(value)
     except ValueError:
-        raise ValueError(f"{name} must be a rectangular array of numbers, got ragged rows") from None
+        raise ValueError(
+            f"{name} must be a rectangular array of numbers, got ragged rows"
+        ) from None
     if array.dtype == object:
         try:
             array = array.astype(float)
@@ -119,9 +121,10 @@ def within(value: Any, name: str, low: float, high: float, *, closed: str = "bot
     text = f"{'[' if left else '('}{low:g}, {high:g}{']' if right else ')'}"
     if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
         raise ValueError(f"{name} must be a number in {text}, got {value!r}")
-    if not (low < value < high or (left and value == low) or (right and value == high)):
+    number = float(value)
+    if not (low < number < high or (left and number == low) or (right and number == high)):
         raise ValueError(f"{name} must be in {text}, got {value!r}")
-    return float(value)
+    return number
 
 
 def whole(value: Any, name: str, *, least: int = 0) -> int:
