@@ -35,5 +35,11 @@ __getattr__, __dir__, __all__ = attach(
             "true_risk",
         ],
         "erm": ["linear_erm"],
+        "perceptron": [
+            "PerceptronSolution",
+            "kernel_perceptron",
+            "novikoff_bound",
+            "primal_perceptron",
+        ],
     },
 )
