@@ -6,6 +6,10 @@ __getattr__, __dir__, __all__ = attach(
     "bayeskern.kernels",
     {
         "base": ["Constant", "Kernel", "Power", "Product", "Sum", "White"],
-        "stationary": ["RBF"],
+        "dot": ["Linear", "Polynomial"],
+        "stationary": [
+            *("ARD", "Laplacian", "Mahalanobis", "Matern", "Periodic", "RBF"),
+            *("RationalQuadratic",),
+        ],
     },
 )

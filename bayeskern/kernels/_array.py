@@ -23,30 +23,37 @@ def namespace(*values: Any) -> ModuleType:
     return np
 
 
-def vector(value: Any, xp: ModuleType) -> Any:
+def vector(value: Any) -> Any:
     """Return a parameter kept as a tuple as an array; leave numbers and tensors alone."""
     return np.asarray(value) if isinstance(value, tuple) else value
 
 
+def apart(X: Any) -> Any:
+    """Return the same inputs as another object: given twice, they are two sets."""
+    if isinstance(X, np.ndarray):
+        return X.view()
+    return X.copy() if is_tensor(X) else tuple([*X])
+
+
 def sqdist(X: Any, Z: Any, xp: ModuleType) -> Any:
     """Squared distances between rows, never negative; ``Z is X`` gives a zero diagonal."""
+    centre = Z.mean(axis=0)  # large offsets would cancel digits in |x|^2 + |z|^2 - 2 x'z
+    same = Z is X
+    X = X - centre
+    Z = X if same else Z - centre
     if xp is np:
-        centre = Z.mean(axis=0)  # large offsets would cancel digits in |x|^2 + |z|^2 - 2 x'z
-        same = Z is X
-        X = X - centre
-        Z = X if same else Z - centre
         xx = np.einsum("ij,ij->i", X, X)
         zz = xx if same else np.einsum("ij,ij->i", Z, Z)
         D = X @ Z.T
         D *= -2.0
-        D += xx[:, None]
-        D += zz
+        D += np.add.outer(xx, zz)  # in one step, so that D stays symmetric to the last bit
         np.maximum(D, 0.0, out=D)
         if same:
             np.fill_diagonal(D, 0.0)
         return D
     D = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1)[None, :] - 2.0 * X @ Z.T
-    return xp.maximum(D, 0.0)
+    D = xp.maximum(D, 0.0)
+    return D * (1.0 - xp.eye(X.shape[0])) if same else D
 
 
 def safe_sqrt(D: Any, xp: ModuleType) -> Any:
@@ -55,3 +62,29 @@ def safe_sqrt(D: Any, xp: ModuleType) -> Any:
         return np.sqrt(D)
     positive = xp.gt(D, 0.0)
     return xp.where(positive, xp.sqrt(xp.where(positive, D, 1.0)), 0.0)
+
+
+class FrozenArray:
+    """An array inside a kernel: it compares by value, hashes, and prints as nested lists."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: np.ndarray):
+        array = np.array(array)
+        array.setflags(write=False)
+        self.array = array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.array, dtype=dtype) if copy else np.asarray(self.array, dtype=dtype)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FrozenArray) and np.array_equal(self.array, other.array)
+
+    def __hash__(self) -> int:
+        return hash((self.array.shape, self.array.tobytes()))
+
+    def __repr__(self) -> str:
+        return repr(self.array.tolist())
+
+    def __reduce__(self) -> tuple:
+        return FrozenArray, (np.asarray(self.array),)

@@ -9,13 +9,13 @@ into the gradient with respect to the parameters, without ever forming an n x n 
 import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from bayeskern.checks import as_matrix, whole
-from bayeskern.kernels._array import namespace
+from bayeskern.kernels._array import apart, namespace
 from bayeskern.priors import HasPriors, Prior, is_tensor, parameter, read_parameter
 
 Gradients = dict[str, Any]
@@ -68,45 +68,89 @@ class Kernel(HasPriors):
     # -- what every kernel has ----------------------------------------------------------------
 
     def __call__(self, X: Any, Z: Any = None) -> Any:
-        """Gram matrix of shape ``(len(X), len(Z))``; ``Z`` defaults to ``X``."""
+        """Gram matrix of shape ``(len(X), len(Z))``; without ``Z``, of ``X`` with itself."""
+        X, Z = self.read_both(X, Z)
+        return self.gram(X, X if Z is None else Z)
+
+    def read_both(self, X: Any, Z: Any) -> tuple[Any, Any]:
+        """Read one or two sets of inputs; a second set is never the same object as the first."""
         X = self.read(X)
         if Z is None:
-            return self.gram(X, X)
+            return X, None
         Z = self.read(Z)
-        if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and X.ndim == Z.ndim == 2:
-            if X.shape[1] != Z.shape[1]:
-                raise ValueError(
-                    f"both sets of inputs must have as many features,"
-                    f" got {X.shape[1]} and {Z.shape[1]}"
-                )
-        return self.gram(X, Z)
+        if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and X.shape[1:] != Z.shape[1:]:
+            raise ValueError(
+                f"both sets of inputs must have as many features, got {X.shape[1]} and {Z.shape[1]}"
+            )
+        return X, apart(Z) if Z is X else Z
+
+    def features(self, X: Any) -> np.ndarray:
+        """Explicit features, one row per input, whose inner products are the kernel.
+
+        Only for kernels with finitely many features; `Nystroem` and `RandomFourier` approximate
+        the others.
+        """
+        raise ValueError(
+            f"{type(self).__name__} has no finite feature map; see Nystroem and RandomFourier"
+        )
+
+    # -- new kernels from this one --------------------------------------------------------------
+
+    def exp(self, scale: Any = 1.0) -> "Kernel":
+        """The kernel ``exp(k / scale**2)``."""
+        from bayeskern.kernels.algebra import Exp
+
+        return Exp(self, scale)
+
+    def normalise(self) -> "Kernel":
+        """The kernel ``k(x, z) / sqrt(k(x, x) k(z, z))``."""
+        from bayeskern.kernels.algebra import Normalised
+
+        return Normalised(self)
+
+    def centre(self, X: Any) -> "Kernel":
+        """The kernel after subtracting the mean of the features of ``X``."""
+        from bayeskern.kernels.algebra import Centred
+
+        return Centred(self, X)
+
+    def on(self, columns: Any) -> "Kernel":
+        """The kernel of some columns of the inputs."""
+        from bayeskern.kernels.algebra import Columns
+
+        return Columns(self, columns)
+
+    def through(self, function: Any) -> "Kernel":
+        """The kernel of ``function(X)``."""
+        from bayeskern.kernels.algebra import Pullback
+
+        return Pullback(self, function)
 
     def __add__(self, other: Any) -> "Kernel":
-        other = as_kernel(other)
-        return NotImplemented if other is None else Sum(self, other)
+        kernel = as_kernel(other)
+        return NotImplemented if kernel is None else Sum(self, kernel)
 
     def __radd__(self, other: Any) -> "Kernel":
-        other = as_kernel(other)
-        return NotImplemented if other is None else Sum(other, self)
+        kernel = as_kernel(other)
+        return NotImplemented if kernel is None else Sum(kernel, self)
 
     def __mul__(self, other: Any) -> "Kernel":
-        other = as_kernel(other)
-        return NotImplemented if other is None else Product(self, other)
+        kernel = as_kernel(other)
+        return NotImplemented if kernel is None else Product(self, kernel)
 
     def __rmul__(self, other: Any) -> "Kernel":
-        other = as_kernel(other)
-        return NotImplemented if other is None else Product(other, self)
+        kernel = as_kernel(other)
+        return NotImplemented if kernel is None else Product(kernel, self)
 
     def __pow__(self, exponent: int) -> "Kernel":
         return Power(self, exponent)
 
     def __repr__(self) -> str:
-        shown = []
-        for f in dataclasses.fields(self):  # type: ignore[arg-type]
+        shown: list[str] = []
+        for place, f in enumerate(dataclasses.fields(self)):  # type: ignore[arg-type]
             value = getattr(self, f.name)
             if f.default is dataclasses.MISSING or value != f.default:
-                bare = len(shown) == 0 and f.metadata.get("parameter")
-                shown.append(repr(value) if bare else f"{f.name}={value!r}")
+                shown.append(_show(value) if place == 0 else f"{f.name}={_show(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -130,6 +174,11 @@ def add_gradients(parts: Iterable[Gradients]) -> Gradients:
     return total
 
 
+def row_products(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Products of every column of ``A`` with every column of ``B``."""
+    return (A[:, :, None] * B[:, None, :]).reshape(len(A), -1)
+
+
 class Composite(Kernel):
     """A kernel made of other kernels; its parameters are theirs."""
 
@@ -139,7 +188,7 @@ class Composite(Kernel):
         return [getattr(self, part) for part in self.parts]
 
     def _owned(self) -> dict[str, Any]:
-        merged: dict[str, Any] = {}
+        merged = super()._owned()
         for kernel in self._kernels():
             for name, value in kernel._owned().items():
                 if name in merged and isinstance(merged[name], Prior) | isinstance(value, Prior):
@@ -150,16 +199,17 @@ class Composite(Kernel):
         return merged
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Replace parameters in every part."""
+        """Replace parameters, its own and those of every part."""
         changed = {part: getattr(self, part).with_values(values) for part in self.parts}
+        own = dict(zip(super()._owned(), self._fields(), strict=True))
+        changed |= {own[name]: value for name, value in values.items() if name in own}
         return dataclasses.replace(self, **changed)  # type: ignore[type-var]
 
     def read(self, X: Any) -> Any:
-        """Read the inputs as the parts that look at them do."""
+        """Read the inputs as every part does, which fails if they want different kinds."""
         for kernel in self._kernels():
-            if not isinstance(kernel, Constant | White):  # these take any inputs
-                return kernel.read(X)
-        return X if is_tensor(X) else as_matrix(X)
+            X = kernel.read(X)
+        return X
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,22 +232,27 @@ class Constant(Kernel):
 
     def read(self, X: Any) -> Any:
         """Accept any inputs, of which only their number matters."""
-        return X
+        return _some(X)
 
     def gram(self, X: Any, Z: Any) -> Any:
         """Matrix filled with the constant."""
-        xp = namespace(self.value, X, Z)
-        return self.value * (np if xp is np else xp).ones((_len(X), _len(Z)))
+        return self.value * namespace(self.value, X, Z).ones((_len(X), _len(Z)))
 
     def diag(self, X: Any) -> Any:
         """Vector filled with the constant."""
-        return self.value * namespace(self.value, X).ones(_len(X))
+        return self.value * namespace(self.value, X).ones(_len(self.read(X)))
 
     def pullback(self, X: Any, G: np.ndarray, Z: Any = None) -> Gradients:
         """Sum of ``G``."""
         return {f"{self.name}_value": G.sum()}
 
-    pullback_diag = pullback
+    def pullback_diag(self, X: Any, g: np.ndarray) -> Gradients:
+        """Sum of ``g``."""
+        return {f"{self.name}_value": g.sum()}
+
+    def features(self, X: Any) -> np.ndarray:
+        """One constant feature."""
+        return np.full((_len(self.read(X)), 1), np.sqrt(self.value))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, repr=False)
@@ -223,7 +278,7 @@ class White(Kernel):
 
     def read(self, X: Any) -> Any:
         """Accept any inputs, of which only their number matters."""
-        return X
+        return _some(X)
 
     def gram(self, X: Any, Z: Any) -> Any:
         """Scaled identity, or zeros between two sets."""
@@ -232,11 +287,11 @@ class White(Kernel):
 
     def diag(self, X: Any) -> Any:
         """Vector filled with the variance."""
-        return self.variance * namespace(self.variance, X).ones(_len(X))
+        return self.variance * namespace(self.variance, X).ones(_len(self.read(X)))
 
     def pullback(self, X: Any, G: np.ndarray, Z: Any = None) -> Gradients:
         """Trace of ``G``, or zero between two sets."""
-        return {f"{self.name}_variance": np.trace(G) if Z is None or Z is X else 0.0}
+        return {f"{self.name}_variance": np.trace(G) if Z is None else 0.0}
 
     def pullback_diag(self, X: Any, g: np.ndarray) -> Gradients:
         """Sum of ``g``."""
@@ -245,7 +300,7 @@ class White(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Sum(Composite):
-    """The kernel ``left + right``; its feature space holds both."""
+    """The kernel ``left + right``; its features are those of both."""
 
     left: Kernel
     right: Kernel
@@ -265,6 +320,10 @@ class Sum(Composite):
     def pullback_diag(self, X: Any, g: np.ndarray) -> Gradients:
         """Pull ``g`` back through both terms."""
         return add_gradients(k.pullback_diag(X, g) for k in self._kernels())
+
+    def features(self, X: Any) -> np.ndarray:
+        """Features of both terms, side by side."""
+        return np.hstack([k.features(X) for k in self._kernels()])
 
     def __repr__(self) -> str:
         return f"{self.left!r} + {_in_brackets(self.right, Sum)}"
@@ -289,6 +348,7 @@ class Product(Composite):
 
     def pullback(self, X: Any, G: np.ndarray, Z: Any = None) -> Gradients:
         """Pull ``G * right`` back through the left factor, and the other way round."""
+        X, Z = self.read_both(X, Z)
         other = X if Z is None else Z
         if isinstance(self.left, Constant):
             c = self.left.value
@@ -300,8 +360,13 @@ class Product(Composite):
 
     def pullback_diag(self, X: Any, g: np.ndarray) -> Gradients:
         """Pull ``g`` times the other diagonal back through each factor."""
+        X = self.read(X)
         left = self.left.pullback_diag(X, g * self.right.diag(X))
         return add_gradients([left, self.right.pullback_diag(X, g * self.left.diag(X))])
+
+    def features(self, X: Any) -> np.ndarray:
+        """All products of a feature of the left with one of the right."""
+        return row_products(self.left.features(X), self.right.features(X))
 
     def __repr__(self) -> str:
         left = self.left
@@ -323,9 +388,8 @@ class Power(Composite):
     parts: ClassVar[tuple[str, ...]] = ("kernel",)
 
     def __post_init__(self):
-        if isinstance(self.exponent, Integral):
-            object.__setattr__(self, "exponent", int(self.exponent))
-        whole(self.exponent, "the exponent of a kernel", least=1)
+        exponent = whole(self.exponent, "the exponent of a kernel", least=1)
+        object.__setattr__(self, "exponent", exponent)
 
     def gram(self, X: Any, Z: Any) -> Any:
         """Elementwise power of the Gram matrix."""
@@ -337,13 +401,22 @@ class Power(Composite):
 
     def pullback(self, X: Any, G: np.ndarray, Z: Any = None) -> Gradients:
         """Pull ``p k^(p-1) G`` back through the kernel."""
+        X, Z = self.read_both(X, Z)
         K = self.kernel.gram(X, X if Z is None else Z)
         return self.kernel.pullback(X, self.exponent * K ** (self.exponent - 1) * G, Z)
 
     def pullback_diag(self, X: Any, g: np.ndarray) -> Gradients:
         """Pull ``p k^(p-1) g`` back through the diagonal."""
+        X = self.read(X)
         d = self.kernel.diag(X)
         return self.kernel.pullback_diag(X, self.exponent * d ** (self.exponent - 1) * g)
+
+    def features(self, X: Any) -> np.ndarray:
+        """All products of as many features as the exponent, in every order."""
+        first = result = self.kernel.features(X)
+        for _ in range(self.exponent - 1):
+            result = row_products(result, first)
+        return result
 
     def __repr__(self) -> str:
         return f"{_in_brackets(self.kernel, Sum, Product, Power)} ** {self.exponent}"
@@ -351,6 +424,17 @@ class Power(Composite):
 
 def _in_brackets(kernel: Kernel, *kinds: type) -> str:
     return f"({kernel!r})" if isinstance(kernel, kinds) else repr(kernel)
+
+
+def _show(value: Any) -> str:
+    """Show a value so that it evaluates back; a function by its name."""
+    return value.__qualname__ if callable(value) and hasattr(value, "__qualname__") else repr(value)
+
+
+def _some(X: Any) -> Any:
+    if not is_tensor(X) and (not hasattr(X, "__len__") or isinstance(X, str) or len(X) == 0):
+        raise ValueError(f"X must be a non-empty set of inputs, got {X!r}")
+    return X
 
 
 def _len(X: Any) -> Any:
