@@ -35,6 +35,10 @@ __getattr__, __dir__, __all__ = attach(
             "true_risk",
         ],
         "erm": ["linear_erm"],
+        "result": ["Solution"],
+        "_dual": ["Rows"],
+        "margin": ["C_of_lambda", "C_of_nu", "SVMSolution", "lambda_of_C", "nu_of_C"],
+        "support": ["hard_margin", "least_nu", "nu_svm", "svm", "svm_path"],
         "perceptron": [
             "PerceptronSolution",
             "kernel_perceptron",
