@@ -45,5 +45,6 @@ __getattr__, __dir__, __all__ = attach(
             "novikoff_bound",
             "primal_perceptron",
         ],
+        "adaptive": ["AdaptiveMarginSolution", "adaptive_margin", "leave_one_out_machine"],
     },
 )
