@@ -93,7 +93,7 @@ def _smooth(m, s, g, kinks) -> Moments:
         mode += step
         if np.abs(step).max() < 1e-3:  # only the centre of the grid
             break
-    nodes = int(np.ceil(14 / min(0.9, 0.85 / s.max()))) + 1
+    nodes = int(np.ceil(14 / min(0.7, 0.7 / s.max()))) + 1
     u = np.linspace(-7, 7, nodes)
     t = mode[:, None] + s[:, None] * u
     log_h = np.log(s * (u[1] - u[0]))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bayeskern.bayes.problem import LatentGaussian, Problem, Theta
+from bayeskern.infer.covariance import DensePosterior
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -74,9 +75,18 @@ class Conditional(Inference):
         ``warm`` is the state of a nearby ``theta``, to start from.
         """
 
+    def _run(self, problem: LatentGaussian, random_seed: Any) -> "DataTree":
+        from bayeskern.infer.gaussian import from_gaussian
+
+        return from_gaussian(problem, self, self.at(problem, {}), {}, random_seed)
+
+    def serve(self, problem: Problem) -> None:
+        """Raise unless this method can treat ``problem`` once its hyperparameters have values."""
+        super().check(problem)
+
     def check(self, problem: Problem) -> None:
         """Refuse free hyperparameters, besides what every method checks."""
-        super().check(problem)
+        self.serve(problem)
         free = problem.free()
         if free:
             raise ValueError(
@@ -95,39 +105,73 @@ class GaussianState:
 
     ``W`` is diagonal: the curvature of the likelihood for Laplace, the site precisions for EP, the
     inverse noise for an exact fit. ``K`` is never inverted.
+
+    Attributes
+    ----------
+    posterior : DensePosterior or LowRankPosterior
+        The covariance in factored form.
+    alpha, mean : ndarray of shape (n,)
+        The mean and its coefficients.
+    log_evidence : float
+        The estimate of ``log p(y | theta)``.
+    converged : bool
+        Whether the method met its tolerance.
+    n_iter : int
+        Newton steps or sweeps.
+    third : ndarray, optional
+        Third derivatives of the log likelihood at the mode, when the evidence depends on them.
+    extra : mapping
+        What else the method found.
     """
 
-    K: np.ndarray
+    posterior: Any
     alpha: np.ndarray
-    W: np.ndarray
-    L: np.ndarray
     mean: np.ndarray
     log_evidence: float
     converged: bool
     n_iter: int = 0
+    third: np.ndarray | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def grad_prior_cov(self) -> np.ndarray:
-        """Gradient of the log evidence with respect to the prior covariance, symmetric."""
-        raise TypeError("this state was made without a gradient")
+    def K(self) -> np.ndarray:
+        """Prior covariance."""
+        return self.posterior.prior.K
 
-    @cached_property
-    def _root(self) -> np.ndarray:
-        return np.sqrt(self.W)
+    @property
+    def W(self) -> np.ndarray:
+        """Precisions of the sites."""
+        return self.posterior.W
 
-    @cached_property
+    @property
+    def L(self) -> np.ndarray:
+        """Lower Cholesky factor of ``B``."""
+        return self.posterior.L
+
+    @property
     def cov(self) -> np.ndarray:
         """Posterior covariance."""
-        V = self._half(self.K)
-        return self.K - V.T @ V
+        return self.posterior.cov
 
-    def _half(self, K_cross: np.ndarray) -> np.ndarray:
-        from scipy.linalg import solve_triangular
+    @property
+    def var(self) -> np.ndarray:
+        """Posterior variances."""
+        return self.posterior.var
 
-        return solve_triangular(
-            self.L, self._root[:, None] * K_cross, lower=True, check_finite=False
-        )
+    @cached_property
+    def grad_prior_cov(self) -> Any:
+        """Gradient of the log evidence with respect to the prior covariance, symmetric.
+
+        A matrix, or for a low-rank prior an object with ``times`` and ``diag``.
+        """
+        implicit = None
+        if self.third is not None:
+            if isinstance(self.posterior, DensePosterior):
+                _ = self.posterior.inverse  # so that the variances come from it
+            # the mode moves with the covariance, and the curvature with the mode
+            s = 0.5 * self.var * self.third
+            implicit = s - self.posterior.shrink(self.posterior.prior.times(s))
+        return self.posterior.gradient(self.alpha, implicit)
 
     def predict(self, K_cross: np.ndarray, k_new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of the latent function at new inputs.
@@ -135,15 +179,11 @@ class GaussianState:
         ``K_cross`` is the prior covariance of old with new, ``(n, m)``; ``k_new`` the prior
         variance, ``(m,)``, or covariance, ``(m, m)``, and then a covariance is returned.
         """
-        V = self._half(K_cross)
+        mean = K_cross.T @ self.alpha
         if k_new.ndim == 2:
-            return K_cross.T @ self.alpha, k_new - V.T @ V
-        var = k_new - np.einsum("ij,ij->j", V, V)
-        return K_cross.T @ self.alpha, np.maximum(var, 0.0)
+            return mean, k_new - self.posterior.reduction(K_cross, full=True)
+        return mean, np.maximum(k_new - self.posterior.reduction(K_cross, full=False), 0.0)
 
     def sample(self, rng: np.random.Generator, draws: int) -> np.ndarray:
         """Draw ``f``, ``(draws, n)``."""
-        from bayeskern.linalg import cholesky
-
-        L = cholesky(self.cov, name="the posterior covariance").L
-        return self.mean + rng.standard_normal((draws, len(self.mean))) @ L.T
+        return self.mean + self.posterior.sample(rng, draws)

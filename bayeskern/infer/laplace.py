@@ -1,0 +1,154 @@
+"""Laplace's approximation: a Gaussian at the posterior mode."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from bayeskern.bayes.problem import LatentGaussian, Theta
+from bayeskern.checks import positive, whole
+from bayeskern.infer.base import Conditional, GaussianState
+from bayeskern.infer.covariance import as_prior
+
+
+class Mode(NamedTuple):
+    """Where the posterior density of ``f = K alpha`` is largest."""
+
+    alpha: np.ndarray
+    f: np.ndarray
+    posterior: Any
+    objective: float
+    converged: bool
+    n_iter: int
+
+
+def newton(
+    prior: Any,
+    likelihood: Any,
+    y: np.ndarray,
+    start: np.ndarray | None = None,
+    *,
+    tol: float = 1e-12,
+    max_iter: int = 100,
+) -> Mode:
+    r"""Maximise :math:`J(\alpha) = \log p(y | f) - \tfrac12 \alpha' f` with :math:`f = K\alpha`.
+
+    Newton's step is :math:`(I + W K)^{-1} (g - \alpha)` with :math:`g` the slope and :math:`W` the
+    curvature of the log likelihood: ``K`` cancels and may be singular. The iteration stops by the
+    Newton decrement, which does not depend on the scale of ``K``, then takes one more step,
+    because the decrement is quadratic in the error.
+    """
+
+    def objective(alpha: np.ndarray, f: np.ndarray) -> float:
+        return float(likelihood.logp(y, f).sum() - 0.5 * alpha @ f)
+
+    n = len(y)
+    alpha = f = np.zeros(n)
+    J = objective(alpha, f)
+    if start is not None:
+        warm = prior.times(start)
+        warm_J = objective(start, warm)
+        if warm_J > J:
+            alpha, f, J = start, warm, warm_J
+    converged, n_iter = False, 0
+    posterior = prior.meet(likelihood.curvature(y, f))
+    for _ in range(max_iter):
+        n_iter += 1
+        r = likelihood.slope(y, f) - alpha
+        Kr = prior.times(r)
+        step = r - posterior.shrink(Kr)
+        decrement = float(Kr @ step)
+        if decrement <= tol * (1 + abs(J)):
+            converged = True
+            polished = alpha + step
+            f2 = prior.times(polished)
+            J2 = objective(polished, f2)
+            if J2 >= J - 1e-9 * (1 + abs(J)):
+                alpha, f, J = polished, f2, J2
+                posterior = prior.meet(likelihood.curvature(y, f))
+            break
+        moved = _armijo(objective, alpha, f, J, step, prior.times(step), decrement)
+        if moved is None:
+            converged = decrement <= 1e-8 * (1 + abs(J))
+            break
+        alpha, f, J = moved
+        posterior = prior.meet(likelihood.curvature(y, f))
+    return Mode(alpha, f, posterior, J, converged, n_iter)
+
+
+def _armijo(objective, alpha, f, J, step, K_step, decrement, halvings=40):
+    """Halve the step until the objective grows enough; the latent values follow linearly."""
+    eta = 1.0
+    for _ in range(halvings):
+        alpha2, f2 = alpha + eta * step, f + eta * K_step
+        J2 = objective(alpha2, f2)
+        if J2 >= J + 1e-4 * eta * decrement:
+            return alpha2, f2, J2
+        eta /= 2
+    return None
+
+
+@dataclass(frozen=True)
+class Laplace(Conditional):
+    r"""A Gaussian at the mode of the posterior of ``f``, with the curvature there.
+
+    .. math:: \log q(y | \theta) = \log p(y | \hat f) - \tfrac12 \hat\alpha'\hat f
+              - \tfrac12 \log |I + W^{1/2} K W^{1/2}|
+
+    The mode is found by Newton's method in :math:`\alpha = K^{-1} f`, without a jitter. The
+    approximation is biased: for one point the evidence is 1/2 whatever the amplitude, and Laplace
+    says 0.496, 0.476, 0.443 and 0.348 for prior variances 1, 10, 100 and 10000 (logistic link).
+    On a hundred points of a smooth classification problem it was 0.8 nats too low, which moved
+    the logarithm of the amplitude by a fifth of its posterior standard deviation. `EP` is about
+    ten times closer.
+
+    Parameters
+    ----------
+    tol : float, default=1e-12
+        Bound on the Newton decrement, relative to the objective.
+    max_iter : int, default=100
+        Newton steps at most.
+
+    Examples
+    --------
+    >>> import bayeskern as bk
+    >>> gp = bk.GaussianProcess([[-1.0], [0.0], [1.0]], [-1, 1, 1], bk.RBF(), bk.Logit(beta=1.0))
+    >>> state = Laplace().at(gp, {})
+    >>> state.mean.round(6)
+    array([-0.293148,  0.418705,  0.678886])
+    >>> round(state.log_evidence, 6)
+    -2.206947
+
+    References
+    ----------
+    Williams and Barber (1998); Herbrich (2002), appendix B.7; Rasmussen and Williams (2006), 3.4.
+    """
+
+    tol: float = 1e-12
+    max_iter: int = 100
+    evidence_kind: ClassVar[str] = "laplace"
+    needs: ClassVar[tuple[str, ...]] = ("slope", "curvature")
+
+    def __post_init__(self):
+        positive(self.tol, "tol")
+        whole(self.max_iter, "max_iter", least=1)
+
+    def at(
+        self, problem: LatentGaussian, theta: Theta, warm: GaussianState | None = None
+    ) -> GaussianState:
+        """Return the approximate posterior at fixed hyperparameters."""
+        prior = as_prior(problem.prior_cov(theta))
+        likelihood: Any = problem.likelihood_at(theta)
+        start = None if warm is None else warm.alpha
+        mode = newton(prior, likelihood, problem.y, start, tol=self.tol, max_iter=self.max_iter)
+        log_evidence = mode.objective - 0.5 * mode.posterior.logdet
+        third = likelihood.third(problem.y, mode.f)
+        return GaussianState(
+            mode.posterior,
+            mode.alpha,
+            mode.f,
+            log_evidence,
+            mode.converged,
+            mode.n_iter,
+            third if third.any() else None,
+        )
