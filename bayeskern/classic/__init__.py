@@ -38,6 +38,7 @@ __getattr__, __dir__, __all__ = attach(
         "result": ["Solution"],
         "_dual": ["Rows"],
         "margin": ["C_of_lambda", "C_of_nu", "SVMSolution", "lambda_of_C", "nu_of_C"],
+        "regression": ["SVRSolution", "nu_svr", "svr"],
         "support": ["hard_margin", "least_nu", "nu_svm", "svm", "svm_path"],
         "perceptron": [
             "PerceptronSolution",
