@@ -47,5 +47,12 @@ __getattr__, __dir__, __all__ = attach(
             "primal_perceptron",
         ],
         "adaptive": ["AdaptiveMarginSolution", "adaptive_margin", "leave_one_out_machine"],
+        "ridge": [
+            "RidgePath",
+            "RidgeSolution",
+            "kernel_ridge",
+            "kernel_ridge_path",
+            "linear_ridge",
+        ],
     },
 )
