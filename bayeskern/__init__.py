@@ -9,6 +9,7 @@ __getattr__, __dir__, __all__ = attach(
     {
         "bayes.bayespoint": ["BayesPoint"],
         "bayes.gp": ["GaussianProcess"],
+        "bayes.mixture": ["GaussianMixture"],
         "bayes.rvm": ["RelevanceVector"],
         "classic": [],
         "datasets": [],
@@ -17,6 +18,7 @@ __getattr__, __dir__, __all__ = attach(
         "infer.cone_hmc": ["ConeHMC"],
         "infer.cone_slice": ["ConeSlice"],
         "infer.ep": ["EP"],
+        "infer.evidence": ["EvidenceMax"],
         "infer.exact": ["Exact"],
         "infer.kernel_gibbs": ["KernelGibbs"],
         "infer.laplace": ["Laplace"],
@@ -25,6 +27,7 @@ __getattr__, __dir__, __all__ = attach(
         "infer.sparse_bayes": ["SparseBayes"],
         "infer.sparse_sequential": ["SparseSequential"],
         "infer.sparse_variational": ["SparseVariational"],
+        "estimators.cluster": ["BayesSpectralClusterer"],
         "estimators.rvm": ["RVMClassifier", "RVMRegressor"],
         "kernels": [],
         "kernels.base": ["Constant", "Kernel", "White"],

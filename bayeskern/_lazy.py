@@ -10,14 +10,16 @@ def attach(package: str, homes: dict[str, list[str]]) -> tuple[Callable, Callabl
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` for a package.
 
     ``homes`` maps a submodule to the names it lends to the package; an empty list lends the
-    submodule itself.
+    submodule itself. A home that starts with "bayeskern." is taken as it is, from elsewhere.
     """
     owner = {name: home for home, names in homes.items() for name in names}
     public = sorted([*owner, *(home for home, names in homes.items() if not names)])
 
     def __getattr__(name: str) -> Any:
         if name in owner:
-            value = getattr(importlib.import_module(f"{package}.{owner[name]}"), name)
+            home = owner[name]
+            path = home if home.startswith("bayeskern.") else f"{package}.{home}"
+            value = getattr(importlib.import_module(path), name)
         elif name in homes:
             value = importlib.import_module(f"{package}.{name}")
         else:

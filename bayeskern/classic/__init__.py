@@ -37,6 +37,7 @@ __getattr__, __dir__, __all__ = attach(
         "erm": ["linear_erm"],
         "result": ["Solution"],
         "_dual": ["Rows"],
+        "multiclass": ["MulticlassSolution", "multiclass_svm"],
         "margin": ["C_of_lambda", "C_of_nu", "SVMSolution", "lambda_of_C", "nu_of_C"],
         "regression": ["SVRSolution", "nu_svr", "svr"],
         "support": ["hard_margin", "least_nu", "nu_svm", "svm", "svm_path"],
@@ -54,5 +55,47 @@ __getattr__, __dir__, __all__ = attach(
             "kernel_ridge_path",
             "linear_ridge",
         ],
+        "dissimilarity": [
+            *("Axiom", "AxiomReport", "SchoenbergTest", "as_distances"),
+            *("check_dissimilarity", "check_similarity", "distances_from_similarity"),
+            *("euclidean_by_shift", "euclidean_by_squares", "gram_from_distances"),
+            *("kuratowski_embedding", "kuratowski_norm", "metric_by_constant"),
+            *("nonnegative_offset", "pivot_distances", "schoenberg"),
+            *("similarity_from_distances", "transform_metric"),
+        ],
+        "graph": [
+            *("components", "degrees", "distance_matrix", "laplacian", "nearest"),
+            *("neighbour_graph", "similarity_graph"),
+        ],
+        "spectral": [
+            *("Spectrum", "degree_deviation", "extend_normalised", "extend_unnormalised"),
+            *("leading_eigenpairs", "projection_bound", "spectral_distance", "spectrum"),
+        ],
+        "means": [
+            *("KernelMeans", "Lloyd", "Means", "continuous_lloyd", "kernel_kmeans", "kmeans"),
+            *("kmeans_energy", "kmeans_plus_plus"),
+        ],
+        "cluster": [
+            *("SpectralResult", "diffusion_clustering", "spectral_bipartition"),
+            "spectral_clustering",
+        ],
+        "sanity": ["SanityReport", "diffusion_norms", "leaving_probabilities"],
+        "manifold": [
+            *("classical_mds", "isomap", "kernel_pca", "laplacian_eigenmap", "local_weights"),
+            *("locally_linear", "pca", "stress_mds"),
+        ],
+        "diffusion": [
+            *("Diffusion", "alpha_normalise", "diffusion_distances", "diffusion_map"),
+            *("generator", "suggest_dimension"),
+        ],
+        "lipschitz": [
+            *("LipschitzSolution", "lipschitz_constant", "lipschitz_extension"),
+            *("lipschitz_hard", "lipschitz_norm", "lipschitz_soft", "nearest_difference"),
+        ],
+        "lipschitz_lp": ["SpanSolution", "lipschitz_subspace", "lp_machine"],
+        "transport": ["arens_eells", "lipschitz_rademacher", "matching_cost"],
+        "bayeskern.estimators.cluster": ["KernelKMeans", "SpectralClusterer"],
+        "bayeskern.estimators.manifold": ["DiffusionMap", "KernelPCA"],
+        "bayeskern.estimators.lipschitz": ["LipschitzClassifier"],
     },
 )

@@ -38,11 +38,15 @@ def distance_matrix(X: Any, Z: Any = None, metric: str | Callable = "euclidean")
     if isinstance(metric, str):
         if metric == "precomputed":
             return as_array(X, "X", ndim=2)
+        X = as_matrix(X)
+        Z = X if Z is None else as_matrix(Z, "Z")
+        if metric == "euclidean":
+            from scipy.spatial.distance import cdist
+
+            return cdist(X, Z)  # by differences, so that duplicates are at distance zero
         from sklearn.metrics import pairwise_distances
 
-        return pairwise_distances(
-            as_matrix(X), None if Z is None else as_matrix(Z, "Z"), metric=metric
-        )
+        return pairwise_distances(X, Z, metric=metric)
     if Z is not None:
         return as_array([[metric(x, z) for z in Z] for x in X], "metric(x, z)", ndim=2)
     D = np.zeros((len(X), len(X)))

@@ -211,6 +211,7 @@ class KernelMeans:
     trace: np.ndarray = field(repr=False)
     weights: np.ndarray = field(repr=False)
     squares: np.ndarray = field(repr=False)
+    n_iter: int
     converged: bool
 
     def predict(self, cross: Any) -> np.ndarray:
@@ -277,8 +278,9 @@ def _kernel_start(K: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray
 def _kernel_lloyd(K: np.ndarray, labels: np.ndarray, k: int, max_iter: int) -> KernelMeans:
     n, diagonal = len(K), K.diagonal()
     trace: list[float] = []
-    converged = False
-    for _ in range(max_iter):
+    converged, n_iter = False, 0
+    while not converged and n_iter < max_iter:
+        n_iter += 1
         weights = np.zeros((n, k))
         weights[np.arange(n), labels] = 1.0
         weights /= np.maximum(weights.sum(axis=0), 1)
@@ -293,8 +295,6 @@ def _kernel_lloyd(K: np.ndarray, labels: np.ndarray, k: int, max_iter: int) -> K
             far = int(near.argmax())
             new[far], near[far] = empty, 0.0
         trace.append(float(near.sum()))
-        if (new == labels).all():
-            converged = True
-            break
+        converged = bool((new == labels).all())
         labels = new
-    return KernelMeans(labels, trace[-1], np.array(trace), weights, squares, converged)
+    return KernelMeans(labels, trace[-1], np.array(trace), weights, squares, n_iter, converged)
