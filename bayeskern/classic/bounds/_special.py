@@ -16,9 +16,21 @@ def ld(x):
 
 def log_binomial(n, k):
     """Return the log of n choose k, to full relative precision up to n = 1e9 and beyond."""
-    n, k = np.asarray(n, float), np.asarray(k, float)
-    with np.errstate(all="ignore"):
-        return np.where((k == 0) | (k == n), 0.0, -special.betaln(n - k + 1, k + 1) - np.log1p(n))
+    n, k = np.broadcast_arrays(np.asarray(n, float), np.asarray(k, float))
+    k = np.minimum(k, n - k)
+    few = sum(np.where(i < k, np.log(np.maximum(n - i, 1.0) / (i + 1)), 0.0) for i in range(16))
+    # differences of log gamma functions would cancel; Stirling's leading terms cancel by hand
+    a, r = np.maximum(k, 16.0), np.maximum(n - k, 16.0)
+    entropy = a * np.log1p(r / a) + r * np.log1p(a / r)
+    scale = 0.5 * np.log((a + r) / (2 * np.pi * a * r))
+    many = entropy + scale + _stirling(a + r) - _stirling(a) - _stirling(r)
+    return np.where(k < 16, few, many)
+
+
+def _stirling(x):
+    """Log of x! less Stirling's formula, for x of at least 16."""
+    y = 1 / (x * x)
+    return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y / 1188)))) / x
 
 
 def excess(x):
@@ -29,6 +41,9 @@ def excess(x):
     """
     x = np.asarray(x, float)
     small = np.abs(x) < 0.1
+    if not small.any():
+        with np.errstate(all="ignore"):
+            return x - np.log1p(x)
     s = np.where(small, x, 0.0)
     series = np.zeros_like(s)
     for power in range(17, 1, -1):

@@ -89,7 +89,7 @@ def pac_bayes_margin_bound(
     else:
         prior = -np.asarray(spherical_cap_log_measure(d, gamma))
     if method == "kl":
-        confidence = np.log(2 * np.sqrt(m) / delta)
+        confidence = np.log(2 * np.sqrt(m)) - np.log(delta)
         total = -2 * np.expm1(-(prior + confidence) / m)
         terms = share(total, {"cap": prior, "confidence": confidence})
     else:

@@ -64,7 +64,7 @@ def compression_bound(
         )
     parts = {
         "compression set": _choices(m, d, ordered, extra_bits),
-        "confidence": np.log(m / delta),
+        "confidence": np.log(m) - np.log(delta),
     }
     if method == "simple":
         safe = np.where(d > 0, d, 1.0)
@@ -136,8 +136,8 @@ def lossy_compression_bound(
     log_choices = _choices(m, d, ordered)
     rate = k / rest
     if method == "tail":
-        parts = {"compression set": log_choices, "confidence": np.log(m / delta)}
-        value = tail_inverse(k, rest, np.log(delta / m) - log_choices)
+        parts = {"compression set": log_choices, "confidence": np.log(m) - np.log(delta)}
+        value = tail_inverse(k, rest, np.log(delta) - np.log(m) - log_choices)
         terms = {"mistakes": rate, **share(value - rate, parts)}
     else:
         parts = {"compression set": log_choices, "confidence": 2 * np.log(m) - np.log(delta)}

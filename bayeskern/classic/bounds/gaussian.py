@@ -113,7 +113,7 @@ def pac_bayes_gp(
     kl = gaussian_kl(mean, cov, gram, prior_mean)
     q = gaussian_gibbs_error(mean[chosen], np.diag(cov)[chosen], y[chosen])
     m, delta = int(chosen.sum()), domain.failure(delta)
-    parts = {"divergence": kl / m, "confidence": np.log(2 * np.sqrt(m) / delta) / m}
+    parts = {"divergence": kl / m, "confidence": (np.log(2 * np.sqrt(m)) - np.log(delta)) / m}
     value = np.asarray(kl_inverse(q, parts["divergence"] + parts["confidence"]))
     return assemble(
         "PAC-Bayes bound of a Gaussian process",
@@ -158,7 +158,7 @@ def pac_bayes_linear(margins_normalised: Any, delta: Any = 0.05, mu: float | Non
             f"margins_normalised must lie in [-1, 1], got {gamma[np.abs(gamma).argmax()].item()!r}"
         )
     m, delta = len(gamma), float(domain.failure(delta))
-    confidence = np.log(2 * np.sqrt(m) / delta)
+    confidence = np.log(2 * np.sqrt(m)) - np.log(delta)
 
     def value(length: float) -> float:
         return float(kl_inverse(ndtr(-length * gamma).mean(), (length**2 / 2 + confidence) / m))

@@ -106,7 +106,7 @@ def empirical_vc_luckiness_bound(
     m, delta = domain.size(m), domain.failure(delta)
     _zero(training_error, "empirical_vc_luckiness_bound")
     v = domain.count(empirical_vc_dim, "empirical_vc_dim")
-    x = 4 * (v + np.log(8 * m / delta))
+    x = 4 * (v + np.log(8 * m) - np.log(delta))
     safe = np.minimum(x, 2 * m)
     d = np.ceil(np.where(x < 2 * m, np.minimum(2 * m, safe * ld(2 * np.e * m / safe)), 2 * m))
     return assemble(

@@ -87,7 +87,7 @@ def mistake_compression_bound(
     choices = M * np.log(np.e * m) if form == "book" else M * np.log(np.e * m / safe)
     return assemble(
         "mistake bound",
-        {"mistakes": 2 * choices / m, "confidence": 2 * np.log(m / delta) / m},
+        {"mistakes": 2 * choices / m, "confidence": 2 * (np.log(m) - np.log(delta)) / m},
         delta=delta,
         statement="With probability at least 1 - delta a mistake-driven learner that makes this"
         " many updates until it is consistent has at most this risk.",

@@ -35,12 +35,17 @@ def kl_inverse(q: Any, c: Any) -> Any:
     0.1476755393
     """
     q, c = np.broadcast_arrays(domain.unit(q, "q"), domain.positive(c, "c", zero=True))
-    low, high = np.zeros(q.shape), np.minimum(1 - q, np.sqrt(c / 2) * (1 + 1e-12))
-    for _ in range(110):  # in the increment p - q, so that no digits cancel
-        middle = (low + high) / 2
-        fits = _kl_of_increment(q, middle) <= c
-        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-    out = np.where(q == 0, -np.expm1(-c), np.where(q == 1, 1.0, np.minimum(q + high, 1.0)))
+    with np.errstate(all="ignore"):
+        # two upper limits of the increment e = p - q: Pinsker's, and the one for p near 1
+        entropy = -xlogy(q, q) - xlogy(1 - q, 1 - q)
+        e = np.minimum(np.sqrt(c / 2), (1 - q) * -np.expm1(-(c + entropy) / (1 - q) - np.log1p(-q)))
+        for _ in range(100):  # the divergence is convex in e, so Newton's steps stay above the root
+            step = (_kl_of_increment(q, e) - c) * (q + e) * (1 - q - e) / e
+            step = np.where(np.isfinite(step), np.clip(step, 0.0, e), 0.0)
+            e = e - step
+            if not (step > 1e-15 * e).any():
+                break
+    out = np.where(q == 0, -np.expm1(-c), np.where(q == 1, 1.0, np.minimum(q + e, 1.0)))
     return out.item() if out.ndim == 0 else out
 
 
@@ -51,6 +56,11 @@ def _kl_of_increment(q: np.ndarray, e: np.ndarray) -> np.ndarray:
         upper = np.where(ratio < 0.1, q * excess(ratio), e - xlogy(q, 1 + ratio))
         lower = (1 - q) * excess(-e / (1 - q))
     return np.where(e >= 1 - q, np.inf, np.where(q == 0, e, upper) + lower)
+
+
+def _maurer(m: Any, delta: Any) -> Any:
+    """Return ln(2 sqrt(m) / delta)."""
+    return np.log(2 * np.sqrt(m)) - np.log(delta)
 
 
 def _posterior(m: Any, delta: Any, q: Any, kl: Any) -> tuple:
@@ -88,7 +98,7 @@ def pac_bayes_kl(m: Any, delta: Any, gibbs_training_error: Any, kl: Any) -> Boun
     0.1531096282
     """
     m, delta, q, kl = _posterior(m, delta, gibbs_training_error, kl)
-    parts = {"divergence": kl / m, "confidence": np.log(2 * np.sqrt(m) / delta) / m}
+    parts = {"divergence": kl / m, "confidence": _maurer(m, delta) / m}
     value = np.asarray(kl_inverse(q, parts["divergence"] + parts["confidence"]))
     return assemble(
         "PAC-Bayes-kl bound",
@@ -114,7 +124,7 @@ def pac_bayes_mcallester(m: Any, delta: Any, gibbs_training_error: Any, kl: Any)
     0.1919563579
     """
     m, delta, q, kl = _posterior(m, delta, gibbs_training_error, kl)
-    parts = {"divergence": kl, "confidence": np.log(m / delta) + 2}
+    parts = {"divergence": kl, "confidence": np.log(m) - np.log(delta) + 2}
     root = np.sqrt((kl + parts["confidence"]) / (2 * m - 1))
     return assemble(
         "McAllester bound",
@@ -178,7 +188,7 @@ def pac_bayes_lambda(
     0.1628970472
     """
     m, delta, q, kl = _posterior(m, delta, gibbs_training_error, kl)
-    confidence = np.log(2 * np.sqrt(m) / delta)
+    confidence = _maurer(m, delta)
     if lam is None:
         lam = 2 / (1 + np.sqrt(1 + 2 * m * q / (kl + confidence)))
     lam = domain.positive(lam, "lam")
