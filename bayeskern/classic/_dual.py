@@ -38,7 +38,7 @@ class Rows:
         X: Any = None,
         cache_mb: float = CACHE_MB,
     ):
-        self.kernel, self.X = kernel, X
+        self.kernel, self.X, self.cache_mb = kernel, X, cache_mb
         scaled = None if K is not None else _scaled_inputs(kernel, X)
         n = len(X) if K is None else len(K)
         self.n = n
@@ -73,6 +73,12 @@ class Rows:
         block = self.kernel(_take(self.X, wanted), self.X)  # type: ignore[misc]
         for k, row in zip(wanted, block, strict=True):
             self.rows[_smo.claim(k, self.slot_of, self.owner, self.stamp, self.clock)] = row
+
+    def subset(self, index: np.ndarray) -> "Rows":
+        """Return the rows of some of the points."""
+        if self.K is not None:
+            return Rows(np.ascontiguousarray(self.K[np.ix_(index, index)]))
+        return Rows(kernel=self.kernel, X=_take(self.X, index), cache_mb=self.cache_mb)
 
     def times(self, beta: np.ndarray) -> np.ndarray:
         """Return ``K @ beta`` in double precision, whatever the solver worked with."""
