@@ -97,5 +97,6 @@ __getattr__, __dir__, __all__ = attach(
         "bayeskern.estimators.cluster": ["KernelKMeans", "SpectralClusterer"],
         "bayeskern.estimators.manifold": ["DiffusionMap", "KernelPCA"],
         "bayeskern.estimators.lipschitz": ["LipschitzClassifier"],
+        "logistic": ["LogisticSolution", "kernel_logistic", "kernel_softmax"],
     },
 )
