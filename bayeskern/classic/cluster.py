@@ -27,6 +27,7 @@ from bayeskern.classic.means import (
 from bayeskern.classic.sanity import SanityReport, sanity
 from bayeskern.classic.spectral import (
     Spectrum,
+    embedding_rows,
     extend_normalised,
     extend_unnormalised,
     spectrum,
@@ -77,7 +78,7 @@ class SpectralResult:
             return np.zeros(cross.shape[0], dtype=int)
         used = _used(self.spectrum, self.n_clusters)
         extend = extend_unnormalised if self.kind == "unnormalised" else extend_normalised
-        rows = _rows(extend(cross, used), self.kind)
+        rows = embedding_rows(extend(cross, used), self.kind)
         good = np.isfinite(rows).all(axis=1)
         labels = np.full(len(rows), -1)
         if good.any():
@@ -94,14 +95,6 @@ def _used(spec: Spectrum, k: int) -> Spectrum:
         spec.n_components,
         spec.residual,
     )
-
-
-def _rows(vectors: np.ndarray, kind: str) -> np.ndarray:
-    """The points k-means sees: rows of unit length for "sym", as they are otherwise."""
-    if kind != "sym":
-        return vectors
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, length, out=vectors.copy(), where=length > 0)
 
 
 def _not_too_many_components(spec: Spectrum, k: int) -> None:
@@ -143,7 +136,7 @@ def spectral_clustering(
     k = cluster_count(k, n)
     spec = spectrum(W, min(k + 1, n), kind)
     _not_too_many_components(spec, k)
-    rows = _rows(spec.vectors[:, :k], kind)
+    rows = embedding_rows(spec.vectors[:, :k], kind)
     labels, centres = _embedded_means(rows, k, restarts, random_state)
     note = ""
     if spec.n_components > 1:
@@ -191,7 +184,7 @@ def spectral_bipartition(W: Any, kind: str = "sym") -> SpectralResult:
         note = "the graph has 2 components, and they are the clusters"
     noise = 1e-10 * float(np.abs(second).max())
     labels = (second > noise).astype(int)
-    rows = _rows(spec.vectors[:, :2], kind)
+    rows = embedding_rows(spec.vectors[:, :2], kind)
     centres = np.array([rows[labels == c].mean(axis=0) for c in (0, 1)])
     return SpectralResult(labels, 2, kind, spec, centres, W, note)
 

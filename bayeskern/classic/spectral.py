@@ -275,6 +275,14 @@ def _residual(
     return float(np.linalg.norm(image - vectors * values, axis=0).max())
 
 
+def embedding_rows(vectors: np.ndarray, kind: str) -> np.ndarray:
+    """Return the points k-means sees: rows of unit length for "sym", as they are otherwise."""
+    if kind != "sym":
+        return vectors
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, length, out=vectors.copy(), where=length > 0)
+
+
 def extend_normalised(cross: Any, spec: Spectrum) -> np.ndarray:
     r"""Extend the eigenvectors of the random walk to new points.
 
