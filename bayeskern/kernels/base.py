@@ -116,15 +116,15 @@ class Kernel(HasPriors):
 
     def on(self, columns: Any) -> "Kernel":
         """The kernel of some columns of the inputs."""
-        from bayeskern.kernels.algebra import Columns
+        from bayeskern.kernels.views import Columns
 
         return Columns(self, columns)
 
     def through(self, function: Any) -> "Kernel":
         """The kernel of ``function(X)``."""
-        from bayeskern.kernels.algebra import Pullback
+        from bayeskern.kernels.views import Mapped
 
-        return Pullback(self, function)
+        return Mapped(self, function)
 
     def __add__(self, other: Any) -> "Kernel":
         kernel = as_kernel(other)
@@ -150,7 +150,7 @@ class Kernel(HasPriors):
         for place, f in enumerate(dataclasses.fields(self)):  # type: ignore[arg-type]
             value = getattr(self, f.name)
             if f.default is dataclasses.MISSING or value != f.default:
-                shown.append(_show(value) if place == 0 else f"{f.name}={_show(value)}")
+                shown.append(show(value) if place == 0 else f"{f.name}={show(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -232,15 +232,15 @@ class Constant(Kernel):
 
     def read(self, X: Any) -> Any:
         """Accept any inputs, of which only their number matters."""
-        return _some(X)
+        return nonempty(X)
 
     def gram(self, X: Any, Z: Any) -> Any:
         """Matrix filled with the constant."""
-        return self.value * namespace(self.value, X, Z).ones((_len(X), _len(Z)))
+        return self.value * namespace(self.value, X, Z).ones((size(X), size(Z)))
 
     def diag(self, X: Any) -> Any:
         """Vector filled with the constant."""
-        return self.value * namespace(self.value, X).ones(_len(self.read(X)))
+        return self.value * namespace(self.value, X).ones(size(self.read(X)))
 
     def pullback(self, X: Any, G: np.ndarray, Z: Any = None) -> Gradients:
         """Sum of ``G``."""
@@ -252,7 +252,7 @@ class Constant(Kernel):
 
     def features(self, X: Any) -> np.ndarray:
         """One constant feature."""
-        return np.full((_len(self.read(X)), 1), np.sqrt(self.value))  # type: ignore[arg-type]
+        return np.full((size(self.read(X)), 1), np.sqrt(self.value))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, repr=False)
@@ -278,16 +278,16 @@ class White(Kernel):
 
     def read(self, X: Any) -> Any:
         """Accept any inputs, of which only their number matters."""
-        return _some(X)
+        return nonempty(X)
 
     def gram(self, X: Any, Z: Any) -> Any:
         """Scaled identity, or zeros between two sets."""
         xp = namespace(self.variance, X, Z)
-        return self.variance * xp.eye(_len(X)) if Z is X else xp.zeros((_len(X), _len(Z)))
+        return self.variance * xp.eye(size(X)) if Z is X else xp.zeros((size(X), size(Z)))
 
     def diag(self, X: Any) -> Any:
         """Vector filled with the variance."""
-        return self.variance * namespace(self.variance, X).ones(_len(self.read(X)))
+        return self.variance * namespace(self.variance, X).ones(size(self.read(X)))
 
     def pullback(self, X: Any, G: np.ndarray, Z: Any = None) -> Gradients:
         """Trace of ``G``, or zero between two sets."""
@@ -426,16 +426,18 @@ def _in_brackets(kernel: Kernel, *kinds: type) -> str:
     return f"({kernel!r})" if isinstance(kernel, kinds) else repr(kernel)
 
 
-def _show(value: Any) -> str:
+def show(value: Any) -> str:
     """Show a value so that it evaluates back; a function by its name."""
     return value.__qualname__ if callable(value) and hasattr(value, "__qualname__") else repr(value)
 
 
-def _some(X: Any) -> Any:
+def nonempty(X: Any) -> Any:
+    """Return any inputs at all, if there are some."""
     if not is_tensor(X) and (not hasattr(X, "__len__") or isinstance(X, str) or len(X) == 0):
         raise ValueError(f"X must be a non-empty set of inputs, got {X!r}")
     return X
 
 
-def _len(X: Any) -> Any:
+def size(X: Any) -> Any:
+    """Number of inputs."""
     return X.shape[0] if hasattr(X, "shape") else len(X)
