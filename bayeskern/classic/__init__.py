@@ -98,5 +98,16 @@ __getattr__, __dir__, __all__ = attach(
         "bayeskern.estimators.manifold": ["DiffusionMap", "KernelPCA"],
         "bayeskern.estimators.lipschitz": ["LipschitzClassifier"],
         "logistic": ["LogisticSolution", "kernel_logistic", "kernel_softmax"],
+        "fisher": [
+            "FisherSolution",
+            "fisher_codes",
+            "fisher_criterion",
+            "fisher_discriminant",
+            "fisher_scores",
+            "kernel_fisher",
+            "kernel_fisher_by_ridge",
+            "kernel_fisher_scores",
+            "least_squares_fisher",
+        ],
     },
 )
