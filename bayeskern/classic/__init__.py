@@ -109,5 +109,11 @@ __getattr__, __dir__, __all__ = attach(
             "kernel_fisher_scores",
             "least_squares_fisher",
         ],
+        "neighbors": [
+            "asymptotic_bounds",
+            "asymptotic_error",
+            "kernel_distances",
+            "neighbor_votes",
+        ],
     },
 )
