@@ -97,6 +97,7 @@ __getattr__, __dir__, __all__ = attach(
         "bayeskern.estimators.cluster": ["KernelKMeans", "SpectralClusterer"],
         "bayeskern.estimators.manifold": ["DiffusionMap", "KernelPCA"],
         "bayeskern.estimators.lipschitz": ["LipschitzClassifier"],
+        "bayeskern.estimators.svm": ["SVMClassifier", "SVMRegressor"],
         "logistic": ["LogisticSolution", "kernel_logistic", "kernel_softmax"],
         "fisher": [
             "FisherSolution",

@@ -99,6 +99,18 @@ def bias_interval(
     return float(up + low) / 2, bool(abs(up - low) <= 1e-12 * max(1.0, abs(up)))
 
 
+def bias_of(
+    F: np.ndarray, y: np.ndarray, beta: np.ndarray, upper: np.ndarray, ordinary: bool, const: float
+) -> tuple[float, bool]:
+    """Return the bias of a machine with residuals ``F = y - (K + D) beta``, and its uniqueness."""
+    if not ordinary:
+        return const * float(beta.sum()), True
+    if np.isinf(upper).any():  # zero is a bound, nothing else is
+        support = beta != 0
+        return (float(np.mean(F[support])) if support.any() else 0.0), True
+    return bias_interval(F, beta, np.minimum(y * upper, 0.0), np.maximum(y * upper, 0.0))
+
+
 def certified(
     y: np.ndarray,
     beta: np.ndarray,
@@ -120,15 +132,8 @@ def certified(
     total = float(beta.sum())
     norm2 = max(float(beta @ outputs) + const * total**2, 0.0)
     ridge = np.zeros(len(y)) if penalty is None else 0.5 / penalty
-    bias, unique = const * total, True
-    if ordinary:
-        A, B = np.minimum(y * upper, 0.0), np.maximum(y * upper, 0.0)
-        F = y - outputs - ridge * beta
-        if penalty is not None or np.isinf(upper).any():  # a zero is a bound, nothing else is
-            support = beta != 0
-            bias = float(np.mean(F[support])) if support.any() else 0.0
-        else:
-            bias, unique = bias_interval(F, beta, A, B)
+    F = y - outputs - ridge * beta
+    bias, unique = bias_of(F, y, beta, upper, ordinary, const)
     margins = y * (outputs + bias)
     slacks = np.maximum(1.0 - margins, 0.0)
     dual = float(alpha.sum()) - 0.5 * (norm2 + float(ridge @ beta**2))

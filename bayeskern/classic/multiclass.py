@@ -100,6 +100,7 @@ def multiclass_svm(
     *,
     scheme: str = "one-vs-one",
     normalise: bool = False,
+    sample_weight: np.ndarray | None = None,
     **settings: Any,
 ) -> MulticlassSolution:
     r"""Fit support vector machines to any number of classes.
@@ -123,6 +124,8 @@ def multiclass_svm(
         See above.
     normalise : bool, default=False
         Divide each machine against the rest by its norm, so that outputs are distances.
+    sample_weight : ndarray of shape (n,), optional
+        Positive factors of ``C`` by point.
     **settings
         ``loss``, ``bias``, ``tol`` and ``max_iter`` of `svm`; the all-together machine knows the
         linear loss only, and no ordinary bias.
@@ -145,18 +148,23 @@ def multiclass_svm(
         raise ValueError(f"y must have one entry per point, got {len(label)} for {n} points")
     if k < 2:
         raise ValueError(f"y must hold at least two classes, got {classes.tolist()}")
+    weight = np.ones(n)
+    if sample_weight is not None:
+        weight = checks.as_targets(sample_weight, n, "sample_weight")
     if scheme == "all-together":
-        return _all_together(rows, classes, label, checks.positive(C, "C"), **settings)
+        return _all_together(rows, classes, label, checks.positive(C, "C") * weight, **settings)
     if scheme == "one-vs-rest":
-        machines = [svm(rows, np.where(label == r, 1.0, -1.0), C, **settings) for r in range(k)]
+        signs = [np.where(label == r, 1.0, -1.0) for r in range(k)]
+        machines = [svm(rows, s, C, sample_weight=weight, **settings) for s in signs]
         coefficients = np.column_stack([m.coefficients for m in machines])
     else:
         duels = list(combinations(range(k), 2))
         coefficients, machines = np.zeros((n, len(duels))), []
         for m, (a, b) in enumerate(duels):
             members = np.flatnonzero((label == a) | (label == b))
-            signs = np.where(label[members] == a, 1.0, -1.0)
-            machines.append(svm(rows.subset(members), signs, C, **settings))
+            side = np.where(label[members] == a, 1.0, -1.0)
+            part, weights = rows.subset(members), weight[members]
+            machines.append(svm(part, side, C, sample_weight=weights, **settings))
             coefficients[members, m] = machines[-1].coefficients
     bias = np.array([m.bias for m in machines])
     norms = np.array([m.norm for m in machines])
@@ -173,7 +181,7 @@ def _all_together(
     rows: Rows,
     classes: np.ndarray,
     label: np.ndarray,
-    C: float,
+    C: np.ndarray,
     *,
     bias: str | float = "none",
     tol: float = 1e-6,
@@ -203,7 +211,7 @@ def _all_together(
     here = np.arange(n), label
     hinge = f + 1.0
     hinge[here] -= 1.0
-    primal = 0.5 * norms2.sum() + C * float((hinge.max(axis=1) - f[here]).sum())
+    primal = 0.5 * norms2.sum() + float(C @ (hinge.max(axis=1) - f[here]))
     dual = float(tau[here].sum()) - 0.5 * norms2.sum()
     return MulticlassSolution(
         classes, "all-together", tau, const * tau.sum(axis=0), np.sqrt(np.maximum(norms2, 0.0)),

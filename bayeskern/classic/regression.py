@@ -103,7 +103,7 @@ def svr(
     C, eps = checks.positive(C, "C"), checks.positive(epsilon, "epsilon", zero=True)
     const, ordinary = read_bias(bias)
     optimum = tube_optimum(rows, t, C, eps, const, ordinary, tol, max_iter)
-    return _certified(rows, t, C, eps, const, ordinary, optimum.beta, optimum)
+    return certified_tube(rows, t, C, eps, const, ordinary, optimum.beta, optimum)
 
 
 def tube_optimum(
@@ -179,10 +179,10 @@ def nu_svr(
     eps = max(float(np.mean(levels)), 0.0)
     both = np.minimum(a[:n], a[n:])  # a pair that does nothing but fill the budget
     beta = (a[:n] - both) - (a[n:] - both)
-    return _certified(rows, t, C, eps, const, ordinary, beta, optimum, budget=C * n * nu)
+    return certified_tube(rows, t, C, eps, const, ordinary, beta, optimum, budget=C * n * nu)
 
 
-def _certified(
+def certified_tube(
     rows: Rows,
     t: np.ndarray,
     C: float,

@@ -27,6 +27,7 @@ def svm(
     loss: str = "linear",
     bias: Bias = "none",
     class_weight: Mapping[int, float] | None = None,
+    sample_weight: np.ndarray | None = None,
     tol: float = 1e-6,
     max_iter: int = MAX_ITER,
 ) -> SVMSolution:
@@ -51,6 +52,8 @@ def svm(
         A number c > 0 penalises the bias by :math:`b^2 / 2c`, which is the kernel :math:`k + c`.
     class_weight : dict, optional
         Factors of ``C`` by label; the rare class wants the larger one.
+    sample_weight : ndarray of shape (n,), optional
+        Positive factors of ``C`` by point.
     tol : float, default=1e-6
         Largest violation of the optimality conditions, in units of the functional margin.
     max_iter : int
@@ -76,8 +79,9 @@ def svm(
     (array([0.  , 0.  , 0.  , 0.  , 0.25, 1.  ]), 0.8944)
     """
     return svm_path(
-        K, y, [C], loss=loss, bias=bias, class_weight=class_weight, tol=tol, max_iter=max_iter
-    )[0]
+        K, y, [C], loss=loss, bias=bias, class_weight=class_weight, sample_weight=sample_weight,
+        tol=tol, max_iter=max_iter,
+    )[0]  # fmt: skip
 
 
 def svm_path(
@@ -88,6 +92,7 @@ def svm_path(
     loss: str = "linear",
     bias: Bias = "none",
     class_weight: Mapping[int, float] | None = None,
+    sample_weight: np.ndarray | None = None,
     tol: float = 1e-6,
     max_iter: int = MAX_ITER,
 ) -> list[SVMSolution]:
@@ -107,7 +112,7 @@ def svm_path(
     const, ordinary = read_bias(bias)
     if ordinary and abs(y.sum()) == len(y):
         raise ValueError(f"y must hold both labels for a machine with bias, got {y[0]:g} only")
-    weights = _weights(y, class_weight)
+    weights = _weights(y, class_weight, sample_weight)
     optima: list[Optimum] = []
     uppers: list[np.ndarray] = []
     solutions: dict[int, SVMSolution] = {}
@@ -386,12 +391,18 @@ def read_bias(bias: Bias) -> tuple[float, bool]:
     return checks.positive(bias, "bias"), False
 
 
-def _weights(y: np.ndarray, class_weight: Mapping[int, float] | None) -> np.ndarray:
+def _weights(
+    y: np.ndarray, class_weight: Mapping[int, float] | None, sample_weight: np.ndarray | None
+) -> np.ndarray:
     weights = np.ones(len(y))
+    if sample_weight is not None:
+        weights = checks.as_targets(sample_weight, len(y), "sample_weight").copy()
+        if weights.min() <= 0:
+            raise ValueError(f"sample_weight must be positive, got {weights.min():g}")
     for label, weight in (class_weight or {}).items():
         if not (y == label).any():
             raise ValueError(f"class_weight must name labels that occur, got {label!r}")
-        weights[y == label] = checks.positive(weight, f"class_weight[{label!r}]")
+        weights[y == label] *= checks.positive(weight, f"class_weight[{label!r}]")
     return weights
 
 
