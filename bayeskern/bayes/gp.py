@@ -1,5 +1,6 @@
 """Gaussian processes: the posterior over functions."""
 
+import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -70,6 +71,11 @@ class GaussianProcess(LatentGaussian):
     def free(self) -> dict[str, Prior]:
         """Hyperparameters of the kernel, then of the likelihood."""
         return self.kernel.free() | self.likelihood.free()
+
+    def subset(self, index: np.ndarray) -> "GaussianProcess":
+        """Return the same problem with some of its observations."""
+        X = self.X[index] if isinstance(self.X, np.ndarray) else [self.X[i] for i in index]
+        return dataclasses.replace(self, X=X, y=self.y[index])
 
     def kernel_at(self, theta: Theta) -> Kernel:
         """Return the kernel with its parameters in place."""
