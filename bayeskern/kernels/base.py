@@ -351,7 +351,8 @@ class Product(Composite):
         X, Z = self.read_both(X, Z)
         other = X if Z is None else Z
         if isinstance(self.left, Constant):
-            c = self.left.value
+            c: Any = self.left.value
+            namespace(c)
             right = self.right.pullback(X, c * G, Z)
             amplitude = {f"{self.left.name}_value": np.vdot(G, self.right.gram(X, other))}
             return add_gradients([amplitude, right])

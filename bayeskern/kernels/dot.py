@@ -53,9 +53,9 @@ class Linear(Kernel):
 
     def gram(self, X: Any, Z: Any) -> Any:
         """Weighted inner products."""
-        xp = namespace(self.variance, X, Z)
-        A = X * xp.sqrt(self._weights(X))
-        return A @ (A if Z is X else Z * xp.sqrt(self._weights(Z))).T
+        sqrt = namespace(self.variance).sqrt
+        A = X * sqrt(self._weights(X))
+        return A @ (A if Z is X else Z * sqrt(self._weights(Z))).T
 
     def diag(self, X: Any) -> Any:
         """Weighted squared lengths."""
@@ -116,7 +116,9 @@ class Polynomial(Kernel):
         object.__setattr__(self, "offset", read_parameter(self.offset, "offset", zero=True))
 
     def _power(self, inner: Any, degree: int) -> Any:
-        K = (inner + self.offset) ** degree
+        namespace(self.offset)
+        with np.errstate(over="ignore"):
+            K = (inner + self.offset) ** degree
         if isinstance(K, np.ndarray) and not np.isfinite(K).all():
             raise ValueError(
                 f"degree {degree} overflows on inner products up to {np.abs(inner).max():.3g};"
@@ -126,15 +128,11 @@ class Polynomial(Kernel):
 
     def gram(self, X: Any, Z: Any) -> Any:
         """Powers of the inner products."""
-        namespace(self.offset)
-        with np.errstate(over="ignore"):
-            return self._power(X @ Z.T, self.degree)
+        return self._power(X @ Z.T, self.degree)
 
     def diag(self, X: Any) -> Any:
         """Powers of the squared lengths."""
-        namespace(self.offset)
-        with np.errstate(over="ignore"):
-            return self._power((self.read(X) ** 2).sum(axis=1), self.degree)
+        return self._power((self.read(X) ** 2).sum(axis=1), self.degree)
 
     def pullback(self, X: Any, G: np.ndarray, Z: Any = None) -> Gradients:
         """Sum of ``p (x'z + c)^(p-1) G``."""

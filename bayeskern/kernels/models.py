@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 
 from bayeskern.checks import as_array, as_gram, as_matrix, one_of, positive, whole
 from bayeskern.kernels._array import FrozenArray
-from bayeskern.kernels.base import show
+from bayeskern.kernels.base import nonempty, show
 
 
 class ScoreModel:
@@ -75,8 +75,7 @@ class ScoreFunction(ScoreModel):
 
     def read(self, X: Any) -> Any:
         """Read numbers as a matrix, and leave other inputs to the function."""
-        objects = not hasattr(X, "__len__") or len(X) == 0 or isinstance(X[0], str | tuple)
-        return X if objects else as_matrix(X)
+        return X if isinstance(nonempty(X)[0], str | tuple) else as_matrix(X)
 
     def score(self, X: Any) -> np.ndarray:
         """What the function returns, checked."""

@@ -24,7 +24,7 @@ def _check_columns(X: Any, columns: tuple[int, ...]) -> Any:
         return X
     X = as_matrix(X)
     if max(columns) >= X.shape[1]:
-        raise ValueError(f"columns go up to {max(columns)}, got inputs with {X.shape[1]} features")
+        raise ValueError(f"columns must exist, got {max(columns)} of {X.shape[1]} (counted from 0)")
     return X
 
 
