@@ -30,7 +30,7 @@ from bayeskern.classic.spectral import (
     embedding_rows,
     extend_normalised,
     extend_unnormalised,
-    spectrum,
+    spectrum_of,
 )
 
 __all__ = [
@@ -134,7 +134,7 @@ def spectral_clustering(
     W = as_affinity(W)
     n = W.shape[0]
     k = cluster_count(k, n)
-    spec = spectrum(W, min(k + 1, n), kind)
+    spec = spectrum_of(W, min(k + 1, n), kind)
     _not_too_many_components(spec, k)
     rows = embedding_rows(spec.vectors[:, :k], kind)
     labels, centres = _embedded_means(rows, k, restarts, random_state)
@@ -177,7 +177,7 @@ def spectral_bipartition(W: Any, kind: str = "sym") -> SpectralResult:
     W = as_affinity(W)
     if W.shape[0] < 2:
         raise ValueError("W must have at least two points to be cut, got one")
-    spec = spectrum(W, min(3, W.shape[0]), kind)
+    spec = spectrum_of(W, min(3, W.shape[0]), kind)
     _not_too_many_components(spec, 2)
     second, note = spec.vectors[:, 1], ""
     if spec.n_components == 2:
@@ -216,7 +216,7 @@ def diffusion_clustering(
     s = k - 1 if n_coordinates is None else whole(n_coordinates, "n_coordinates", least=1)
     if s > n - 1:
         raise ValueError(f"n_coordinates must be at most {n - 1} for {n} points, got {s}")
-    spec = spectrum(W, min(max(s + 1, k) + 1, n), "rw")
+    spec = spectrum_of(W, min(max(s + 1, k) + 1, n), "rw")
     _not_too_many_components(spec, k)
     mu = np.maximum(1 - spec.eigenvalues[: s + 1], 0.0)
     coordinates = spec.vectors[:, : s + 1] * np.sqrt(spec.degrees.sum()) * mu**t

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from bayeskern.checks import as_array, positive, whole, within
 from bayeskern.classic.graph import as_affinity, degrees, positive_degrees
-from bayeskern.classic.spectral import Spectrum, extend_normalised, spectrum
+from bayeskern.classic.spectral import Spectrum, extend_normalised, spectrum_of
 
 
 def alpha_normalise(W: Any, alpha: float) -> Any:
@@ -102,7 +102,7 @@ def diffusion_map(
         )
     raw = degrees(W)
     W = alpha_normalise(W, alpha)
-    spec = spectrum(W, n_components + 1, "rw")
+    spec = spectrum_of(W, n_components + 1, "rw")
     total = float(spec.degrees.sum())
     eigenvalues = 1.0 - spec.eigenvalues[1:]
     if t != int(t) and eigenvalues.min() < 0:

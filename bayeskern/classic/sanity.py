@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bayeskern.classic.spectral import embedding_rows, spectrum
+from bayeskern.classic.spectral import embedding_rows, spectrum_of
 
 WARN_RATIO, FAIL_RATIO = 0.8, 0.9
 
@@ -203,7 +203,7 @@ def _stability(result: Any, n_subsamples: int, fraction: float, random_state: in
         if len(np.unique(labels)) < k or (part.sum(axis=1) <= 0).any():
             scores.append(0.0)  # a cluster or a vertex is left with nothing
             continue
-        spec = spectrum(part, k, result.kind)
+        spec = spectrum_of(part, k, result.kind)
         if spec.n_components > k:
             scores.append(0.0)
             continue

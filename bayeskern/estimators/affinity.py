@@ -32,7 +32,7 @@ class Affinity:
     n_neighbors : int or None
         None keeps all pairs. Otherwise only pairs where one is among the other's nearest.
     weight : "unit" or "gauss"
-        Weights of neighbours without a kernel; the Gaussian scale is the median edge length.
+        Weights of neighbours without a kernel; the Gaussian scale is half the median edge length.
     """
 
     def __init__(self, kernel: Any, n_neighbors: int | None, weight: str = "unit"):
@@ -59,7 +59,7 @@ class Affinity:
         if self.weight == "unit":
             return neighbour_graph(X, k=self.n_neighbors, weight="unit")
         graph = neighbour_graph(X, k=self.n_neighbors)
-        self.scale = float(np.median(graph.data)) or 1.0
+        self.scale = float(np.median(graph.data)) / 2 or 1.0  # so that edges end where it has faded
         graph.data = self._profile(graph.data)
         return sparse.csr_array(graph + sparse.eye_array(len(X)))  # k(x, x) = 1, as for a kernel
 
