@@ -281,6 +281,13 @@ class TestRowsOnDemand:
         assert a.objective == pytest.approx(b.objective, rel=1e-6)
         assert a.gap < 1e-3 and a.kkt < 1.2e-4
 
+    def test_path_on_rows(self):
+        X, y = noisy(300)
+        Cs = [0.1, 1.0, 10.0]
+        rows = Rows(kernel=RBF(1.0), X=X)
+        for a, C in zip(svm_path(rows, y, Cs, tol=1e-4), Cs, strict=True):
+            assert a.dual == pytest.approx(svm(RBF(1.0)(X), y, C).dual, rel=1e-6)
+
     def test_rows_of_any_callable(self, monkeypatch):
         monkeypatch.setattr("bayeskern.classic._dual.GRAM_MB", 0.0)
         X, y = noisy(200)

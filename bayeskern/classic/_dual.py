@@ -84,9 +84,9 @@ class Rows:
         """Return ``K @ beta`` in double precision, whatever the solver worked with."""
         if self.K is not None:
             return self.K @ beta
-        support = np.flatnonzero(beta)
+        support = np.flatnonzero(beta if beta.ndim == 1 else beta.any(axis=1))
         if not len(support):
-            return np.zeros(self.n)
+            return np.zeros_like(beta)
         return expand(self.kernel, self.X, _take(self.X, support), beta[support])
 
 

@@ -42,6 +42,8 @@ class SVMSolution(Solution):
         What a penalised bias adds to the kernel; the bias is ``const * sum(coefficients)``.
     bias_unique : bool, default=True
         Whether the bias is determined; if not, it is the middle of the optimal interval.
+    ordinary : bool, default=False
+        Whether the machine has an ordinary bias.
     """
 
     dual: float
@@ -54,6 +56,7 @@ class SVMSolution(Solution):
     ridge: float | np.ndarray = 0.0
     const: float = 0.0
     bias_unique: bool = True
+    ordinary: bool = False
 
     @property
     def primal(self) -> float:
@@ -151,7 +154,7 @@ def certified(
         beta, primal, relative_gap(primal, dual), n_iter, converged, bias,
         dual=dual, margins=margins, slacks=slacks, upper=upper, norm=float(np.sqrt(norm2)),
         kkt=float(violation.max()), ridge=ridge if penalty is not None else 0.0, const=const,
-        bias_unique=unique,
+        bias_unique=unique, ordinary=ordinary,
     )  # fmt: skip
 
 

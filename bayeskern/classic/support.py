@@ -302,7 +302,7 @@ def nu_svm(
     return SVMSolution(
         beta, primal, relative_gap(primal, dual), used, optimum.converged, bias_value, dual=dual,
         margins=margins, slacks=slacks, upper=cap, norm=math.sqrt(max(norm2, 0.0)),
-        kkt=float(violation.max()), rho=rho, const=const, bias_unique=unique,
+        kkt=float(violation.max()), rho=rho, const=const, bias_unique=unique, ordinary=ordinary,
     )  # fmt: skip
 
 
