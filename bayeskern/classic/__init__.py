@@ -142,5 +142,12 @@ __getattr__, __dir__, __all__ = attach(
         "bayeskern.estimators.ridge": ["KernelRidge"],
         "bayeskern.estimators.logistic": ["KernelLogisticClassifier"],
         "bayeskern.estimators.discriminant": ["FisherClassifier", "KernelFisherClassifier"],
+        "exponential": [
+            "BernoulliFeatures",
+            "ExponentialDiscriminant",
+            "GaussianFeatures",
+            "PoissonFeatures",
+            "exponential_discriminant",
+        ],
     },
 )
