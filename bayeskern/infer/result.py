@@ -54,7 +54,7 @@ def as_datatree(
     **groups : mapping
         Further groups, such as ``posterior_predictive``.
     """
-    import arviz as az
+    import arviz_base as az  # not arviz itself, which loads its plots
 
     posterior = {name: np.asarray(value) for name, value in posterior.items()}
     data: dict[str, Any] = {"posterior": posterior}
@@ -75,7 +75,7 @@ def as_datatree(
         "draws": INDEPENDENT if independent else "Markov chain",
         "bayeskern_version": bayeskern.__version__,
         "numpy_version": np.__version__,
-        "arviz_version": az.__version__,
+        "arviz_base_version": az.__version__,
     }
     if log_evidence is not None:
         attrs |= {"log_evidence": float(log_evidence), "evidence_kind": evidence_kind or "unknown"}
