@@ -31,6 +31,7 @@ __getattr__, __dir__, __all__ = attach(
         ],
         "calibration": ["calibration_excess", "is_calibrated", "rkhs_approximation_error"],
         "caps": ["log_volume_ratio_bound", "pac_bayes_margin_bound", "spherical_cap_log_measure"],
+        "certificate": ["Certificate", "certify"],
         "compression": ["compression_bound", "compression_set", "lossy_compression_bound"],
         "conformal": ["conformal_coverage", "conformal_quantile"],
         "covering": [
@@ -112,6 +113,7 @@ __getattr__, __dir__, __all__ = attach(
             "svr_stability_bound",
             "uniform_stability",
         ],
+        "update": ["gaussian_update", "site_kl"],
         "vc": [
             "erm_excess_bound",
             "erm_expected_excess",

@@ -202,7 +202,8 @@ def fat_shattering_linear(gamma: Any, radius: Any, norm_bound: Any = 1.0) -> Any
 def fat_terms(m: Any, d_eff: Any) -> Any:
     r"""Capacity term :math:`\frac2m\lceil d\,\mathrm{ld}\frac{8em}d\,\mathrm{ld}(32m)\rceil`."""
     safe = np.where(d_eff > 0, d_eff, 1.0)
-    return np.where(d_eff > 0, 2 / m * np.ceil(safe * ld(8 * np.e * m / safe) * ld(32 * m)), 0.0)
+    level = np.ceil(safe * (ld(8 * np.e * m) - ld(safe)) * ld(32 * m))
+    return np.where(d_eff > 0, 2 / m * level, 0.0)
 
 
 @recorded()
