@@ -299,3 +299,14 @@ class TestSelect:
             select(SIX, YSIX, [], [1.0])
         with pytest.raises(ValueError, match="infinite on the whole grid"):
             select(None, YSIX, [np.eye(6)], [1.0], "span")
+
+
+@pytest.mark.parametrize("name, printed", [("twonorm", 0.027), ("ringnorm", 0.021)])
+def test_least_test_errors_of_the_printed_table(name, printed):
+    import runpy
+    from pathlib import Path
+
+    example = Path(__file__).parents[1] / "examples" / "plot_which_svm.py"
+    least, lost = runpy.run_path(str(example))["excesses"](name, 6, 3000)
+    assert least == pytest.approx(printed, abs=0.005)
+    assert lost["span"] < 0.02 < lost["C5"]
