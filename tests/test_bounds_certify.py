@@ -214,6 +214,30 @@ def test_scikit_learn_machine_without_a_word_about_itself():
     assert "constant feature kernel" in found.refused["stability"]
 
 
+def test_kernel_width_from_the_sample_is_noticed():
+    from sklearn.svm import SVC
+
+    assert "voids the prior" in b.certify(SVC().fit(X, Y), X, Y).refused["compression"]
+    assert not b.certify(SVC(gamma=1.0).fit(X, Y), X, Y)["compression"].vacuous
+
+
+def test_support_vector_machine_of_this_package():
+    import bayeskern as bk
+    from bayeskern.estimators.svm import SVMClassifier
+
+    assert "voids the prior" in b.certify(SVMClassifier().fit(X, Y), X, Y).refused["compression"]
+    biased = b.certify(SVMClassifier(bk.RBF(1.0)).fit(X, Y), X, Y)
+    assert "constant feature kernel" in biased.refused["stability"]
+    model = SVMClassifier(bk.RBF(1.0), C=0.1, bias="none", tol=1e-8).fit(X, Y)
+    found = b.certify(model, X, Y)
+    lam = 1 / (2 * 0.1 * 200)
+    f = model.decision_function(X)
+    assert found["stability"].raw == pytest.approx(
+        b.svm_stability_bound(200, 0.05, f, Y, lam, 1.0).raw, rel=1e-9
+    )
+    assert found["compression"].value < 1 and found["PAC-Bayes, linear"].rigorous
+
+
 def test_what_cannot_be_certified():
     with pytest.raises(ValueError, match="fitted must have predict, got object"):
         b.certify(object(), X, Y)

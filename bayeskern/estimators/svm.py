@@ -289,14 +289,18 @@ class SVMClassifier(ClassifierMixin, _KernelMachine):
         else:
             diagonal = Rows(kernel=self.kernel_, X=self._read(X, reset=False)).diagonal
         const, _ = read_bias(self.bias)
+        plain = self.loss == "linear" and self.class_weight is None
         return {
             "kind": "svm",
             "margins": signs * scores,
             "norm": self.solution_.norm,
             "radius": float(np.sqrt(diagonal.max() + const)),
             "n_support": len(self.support_),
-            "C": float(self.C),
+            "support": self.support_,
+            "C": float(self.C) if plain else None,  # stability is of the plain hinge loss
+            "offset": self.bias == "ordinary",
             "kernel_trace": float(diagonal.sum() + const * len(diagonal)),
+            "prior_depends_on_data": self.kernel is None or self.class_weight == "balanced",
         }
 
 

@@ -78,6 +78,9 @@ def _guess(fitted: Any) -> dict[str, Any]:
         "n_support": len(support),
         "offset": offset,
         "C": getattr(fitted, "C", math.inf),
+        # the default width of scikit-learn's kernels is read off the sample
+        "prior_depends_on_data": getattr(fitted, "class_weight", None) == "balanced"
+        or (getattr(fitted, "kernel", "") != "linear" and getattr(fitted, "gamma", 0) == "scale"),
     }
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -116,9 +117,14 @@ class Certificate:
             note = "" if row.alone and row.alone.rigorous else "  (heuristic)"
             values = [_cell(row.alone), _cell(row.shared)]
             lines.append(f"{row.name:<{width}}  {values[0]:>8}  {values[1]:>8}  {row.of}{note}")
-        if self.refused:
-            lines.append("does not apply:")
-            lines += [f"  {name:<{width}}  {reason}" for name, reason in self.refused.items()]
+        reasons: dict[str, list[str]] = {}
+        for name, reason in self.refused.items():
+            reasons.setdefault(reason, []).append(name)
+        for reason, names in reasons.items():
+            text = f"{'; '.join(names)}: {reason}"
+            lines += textwrap.wrap(
+                text, 96, initial_indent="does not apply: ", subsequent_indent="  "
+            )
         return "\n".join(lines)
 
 
@@ -284,6 +290,8 @@ def _geometry(facts: Facts) -> tuple[np.ndarray, float]:
 
 def _radius_known(facts: Facts) -> bool:
     """Whether the largest length is that of every input, rather than read off the sample."""
+    if facts.get("radius_from_sample") is not None:
+        return not facts["radius_from_sample"]
     trace, radius = facts.get("kernel_trace"), facts.get("radius")
     return trace is not None and math.isclose(trace, facts.m * radius**2, rel_tol=1e-9)
 
