@@ -11,6 +11,7 @@ from bayeskern.classic.diffusion import (
     diffusion_map,
     generator,
     suggest_dimension,
+    weighted_mds,
 )
 
 CLOUD = np.random.default_rng(0).standard_normal((25, 2))
@@ -58,6 +59,8 @@ class TestIdentities:
         np.testing.assert_allclose(values[::-1][:s], fit.eigenvalues ** (2 * t))
         scaled = (V[:, ::-1][:, :s] * np.sqrt(values[::-1][:s])) / root[:, None]
         np.testing.assert_allclose(np.abs(scaled), np.abs(fit.coordinates), atol=1e-9)
+        ours = weighted_mds(diffusion_distances(W, t, alpha=alpha), pi, s)
+        np.testing.assert_allclose(np.abs(ours), np.abs(fit.coordinates), atol=1e-9)
 
     def test_nystrom(self, alpha):
         fit = diffusion_map(W, 3, t=2, alpha=alpha)
@@ -162,3 +165,15 @@ def test_bad_weights():
         diffusion_map(np.diag([1.0, 0.0]), 1)
     apart = diffusion_map(np.kron(np.eye(2), np.ones((2, 2))), 1)
     assert apart.n_components == 2 and apart.eigenvalues[0] == 1
+
+
+def test_weighted_scaling_with_equal_weights_is_classical():
+    from bayeskern.classic.manifold import classical_mds
+
+    D = cdist(CLOUD, CLOUD)
+    ours = weighted_mds(D, np.ones(25), 2)
+    np.testing.assert_allclose(np.abs(ours), np.abs(classical_mds(D, 2).coordinates), atol=1e-9)
+    with pytest.raises(ValueError, match="25 positive numbers"):
+        weighted_mds(D, np.zeros(25), 1)
+    with pytest.raises(ValueError, match="between 1 and 2"):
+        weighted_mds(D, np.ones(25), 3)

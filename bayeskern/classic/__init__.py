@@ -28,6 +28,7 @@ __getattr__, __dir__, __all__ = attach(
             "excess_risk",
             "integrate_bayes_risk",
             "learning_curve",
+            "leave_one_out_risk",
             "lookup_classifier",
             "minimise_risk",
             "plug_in",
@@ -104,13 +105,17 @@ __getattr__, __dir__, __all__ = attach(
         ],
         "diffusion": [
             *("Diffusion", "alpha_normalise", "diffusion_distances", "diffusion_map"),
-            *("generator", "suggest_dimension"),
+            *("generator", "suggest_dimension", "weighted_mds"),
         ],
         "lipschitz": [
             *("LipschitzSolution", "lipschitz_constant", "lipschitz_extension"),
             *("lipschitz_hard", "lipschitz_norm", "lipschitz_soft", "nearest_difference"),
         ],
         "lipschitz_lp": ["SpanSolution", "lipschitz_subspace", "lp_machine"],
+        "lipschitz_capacity": [
+            *("greedy_cover", "interval_cover", "lipschitz_ball_cover"),
+            *("lipschitz_rademacher_bound", "rbf_rademacher"),
+        ],
         "transport": ["arens_eells", "lipschitz_rademacher", "matching_cost"],
         "bayeskern.estimators.cluster": ["KernelKMeans", "SpectralClusterer"],
         "bayeskern.estimators.manifold": ["DiffusionMap", "KernelPCA"],

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from bayeskern.checks import as_array, positive, whole, within
+from bayeskern.classic.dissimilarity import as_distances
 from bayeskern.classic.graph import as_affinity, degrees, positive_degrees
 from bayeskern.classic.spectral import Spectrum, extend_normalised, spectrum_of
 
@@ -140,6 +141,35 @@ def diffusion_distances(W: Any, t: int = 1, *, alpha: float = 1.0) -> np.ndarray
     power = np.linalg.matrix_power(W / d[:, None], whole(t, "t"))
     rows = power / np.sqrt(d / d.sum())
     return cdist(rows, rows)
+
+
+def weighted_mds(D: Any, weights: Any, n_components: int) -> np.ndarray:
+    r"""Classical scaling of distances in which points count by their weights.
+
+    With :math:`J = I - 1 \pi^\top` the matrix
+    :math:`\Pi^{1/2} (-\tfrac12 J D^{\circ 2} J^\top) \Pi^{1/2}` is decomposed and its eigenvectors
+    scaled back. Of diffusion distances and their stationary law it is the diffusion map; with equal
+    weights it is ordinary classical scaling.
+
+    >>> weighted_mds([[0, 2], [2, 0]], [0.25, 0.75], 1).ravel().round(12)
+    array([ 1.5, -0.5])
+    """
+    D = as_distances(D)
+    w = as_array(weights, "weights", ndim=1)
+    if len(w) != len(D) or w.min() <= 0:
+        raise ValueError(f"weights must be {len(D)} positive numbers, got {w!r}")
+    w = w / w.sum()
+    squares = D**2
+    rows = squares @ w
+    B = -0.5 * (squares - rows[:, None] - rows + w @ rows)
+    root = np.sqrt(w)
+    values, V = np.linalg.eigh(root[:, None] * B * root)
+    values, V = values[::-1], V[:, ::-1]
+    usable = int((values > 10 * len(D) * np.finfo(float).eps * np.abs(values).max()).sum())
+    if not 1 <= whole(n_components, "n_components") <= usable:
+        raise ValueError(f"n_components must be between 1 and {usable}, got {n_components}")
+    V = V[:, :n_components] * np.where(V[0, :n_components] < 0, -1.0, 1.0)
+    return V * np.sqrt(values[:n_components]) / root[:, None]
 
 
 def suggest_dimension(eigenvalues: Any, t: float = 1.0) -> int:
