@@ -362,6 +362,10 @@ class LabelFlip(Likelihood):
         spread = spread + (1 - share) * (var + (mean - centre) ** 2)
         return np.log(z), centre, spread
 
+    def predict(self, mean, var):
+        """Probability of +1; a step between q and 1 - q where ``f`` is certain."""
+        return self.q + (1 - 2 * self.q) * Step().predict(mean, var)
+
     def observe(self, name, f, y, **kwargs):
         """Add a binary variable with two probabilities; gradient-free samplers only."""
         return _flip(name, f, y, self.q, **kwargs)

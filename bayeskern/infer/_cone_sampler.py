@@ -16,7 +16,7 @@ from bayeskern.infer.base import Inference
 from bayeskern.infer.result import as_datatree
 from bayeskern.infer.volume import closed_form
 
-WATCHED = 50
+WATCHED = 20
 """R-hat is watched on this many latent values; all of them would cost more than the sampling."""
 
 
