@@ -14,7 +14,7 @@ from bayeskern.estimators.discriminant import FisherClassifier, KernelFisherClas
 from bayeskern.estimators.logistic import KernelLogisticClassifier
 from bayeskern.estimators.perceptron import PerceptronClassifier
 from bayeskern.estimators.ridge import KernelRidge
-from bayeskern.kernels import RBF, Linear
+from bayeskern.kernels import RBF, Intersection, Linear, Substring
 
 ESTIMATORS = [
     PerceptronClassifier(max_epochs=50),
@@ -140,6 +140,23 @@ def test_ridge_picks_its_penalty_by_leave_one_out():
     assert model.lam_ == lams[np.argmin(losses)]
     assert 1e-4 < model.lam_ < 10
     assert model.predict([[0.0]])[0] == pytest.approx(5, abs=0.1)
+
+
+@pytest.mark.parametrize("estimator", KERNEL, ids=lambda e: type(e).__name__)
+def test_strings_tokens_and_sets(estimator):
+    words = ["aab", "aba", "baa", "ccd", "cdc", "dcc"]
+    kinds = {"strings": (words, Substring(2)), "tokens": ([list(w) for w in words], Substring(2)),
+             "sets": ([set(w) for w in words], Intersection())}  # fmt: skip
+    y = ["ab", "ab", "ab", "cd", "cd", "cd"]
+    for X, kernel in kinds.values():
+        settings = {**estimator.get_params(), "kernel": kernel}
+        settings.update({"lam": 0.1} if "lam" in settings else {})
+        model = type(estimator)(**settings).fit(X, y)
+        assert model.predict(X).tolist() == y
+        assert model.certificate_inputs(X, y)["kernel_trace"] > 0
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            type(estimator)(**settings).fit(X, y[:5])
+    assert model.predict([{"a"}, {"d", "c"}]).tolist() == ["ab", "cd"]
 
 
 def test_inseparable_perceptron_warns():

@@ -118,6 +118,35 @@ def test_two_classes_of_softmax_are_logistic_with_half_the_penalty():
     np.testing.assert_allclose(two.fitted[:, 1] - two.fitted[:, 0], one.fitted, atol=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_leave_one_out_margins_are_bounded_from_one_fit(seed):
+    rng = np.random.default_rng(seed)
+    n = rng.integers(3, 13)
+    A, y = rng.normal(size=(n, 2)), np.where(rng.random(n) < 0.5, 1, -1)
+    K = rbf(A, A)
+    found = kernel_logistic(K, y, 0.3)
+    bound = y * (found.fitted - found.coefficients * K.diagonal())
+    for i in range(n):
+        rest = np.arange(n) != i
+        without = kernel_logistic(K[np.ix_(rest, rest)], y[rest], 0.3)
+        assert y[i] * without(K[i : i + 1, rest])[0] >= bound[i] - 1e-9
+
+
+@pytest.mark.slow
+def test_mode_of_the_pymc_model():
+    import pymc as pm
+
+    K, C = rbf(D2, D2), 1.25
+    with pm.Model():
+        v = pm.Normal("v", size=8)  # whitened, so that the mode in f and in v is one
+        f = pm.Deterministic("f", pm.math.dot(np.linalg.cholesky(C * K), v))
+        pm.Bernoulli("y", logit_p=f, observed=(Y2 > 0).astype(int))
+        tree = pm.find_MAP(progressbar=False, jitter=False, return_inferencedata=True)
+    mode = tree["posterior"]["f"].values.ravel()
+    np.testing.assert_allclose(mode, F2, atol=1e-4)
+    np.testing.assert_allclose(mode, kernel_logistic(K, Y2, 1 / C).fitted, atol=1e-4)
+
+
 def test_iteration_limit_warns_with_the_gap():
     with pytest.warns(ConvergenceWarning, match=r"after 1 steps at a relative gap of .* raise max"):
         found = kernel_logistic(rbf(X, X, 0.3), Y, 1e-6, max_iter=1)

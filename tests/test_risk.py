@@ -13,6 +13,7 @@ from bayeskern.classic.risk import (
     excess_risk,
     integrate_bayes_risk,
     learning_curve,
+    leave_one_out_risk,
     lookup_classifier,
     minimise_risk,
     plug_in,
@@ -148,6 +149,34 @@ def test_learning_curve_of_a_histogram_falls():
     assert (curve.mean >= 0).all()
 
 
+def test_leave_one_out_is_unbiased_by_enumeration():
+    """All samples of labels with P(+1) = 0.7, and the majority vote with ties to +1."""
+
+    def majority(X, y):
+        return lambda Z: np.full(len(Z), 1.0 if np.sum(y) >= 0 else -1.0)
+
+    def mean_over_samples(m, value):
+        return sum(
+            0.7 ** sum(v > 0 for v in y) * 0.3 ** sum(v < 0 for v in y) * value(np.array(y))
+            for y in product([-1, 1], repeat=m)
+        )
+
+    risks = [mean_over_samples(m, lambda y: 0.3 if y.sum() >= 0 else 0.7) for m in (1, 2, 3, 4, 5)]
+    assert risks == pytest.approx([0.42, 0.336, 0.3864, 0.33348, 0.365232])
+    for m in (2, 3, 4, 5):
+        loo = mean_over_samples(m, lambda y: leave_one_out_risk(majority, np.zeros(len(y)), y))
+        assert loo == pytest.approx(risks[m - 2])
+
+
+def test_leave_one_out_of_ridge_is_its_closed_form():
+    from bayeskern.classic.ridge import linear_ridge
+
+    rng = np.random.default_rng(3)
+    X, t = rng.normal(size=(12, 2)), rng.normal(size=12)
+    loo = leave_one_out_risk(lambda X, t: linear_ridge(X, t, 0.4), X, t, lambda f, t: (f - t) ** 2)
+    assert loo == pytest.approx(np.mean(linear_ridge(X, t, 0.4).loo_residuals ** 2))
+
+
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match=r"eta must be in \[0, 1\], got -0.1"):
         bayes_risk([-0.1, 0.5], [0.5, 0.5])
@@ -157,5 +186,7 @@ def test_bad_input_is_refused():
         integrate_bayes_risk(hyperbola, lambda x: 1.0, (0, 4))
     with pytest.raises(ValueError, match="at least one rule"):
         minimise_risk([], [1.0], [1])
+    with pytest.raises(ValueError, match="at least two examples each, got 1 and 1"):
+        leave_one_out_risk(lambda X, y: np.sign, [1.0], [1])
     with pytest.raises(ValueError, match="joint must hold probabilities"):
         bayes_regressor([[0.5, 0.6]], [0, 1])

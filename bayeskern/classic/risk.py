@@ -25,6 +25,42 @@ def empirical_risk(loss: Callable, f: Rule, X: Any, y: Any) -> float:
     return float(np.mean(loss(f(X), y)))
 
 
+def leave_one_out_risk(
+    fit: Callable[[Any, Any], Rule], X: Any, y: Any, loss: Callable = ZeroOneLoss()
+) -> float:
+    r"""Return the mean loss of each example under a rule fitted to the others.
+
+    Over samples of size n its mean is exactly the mean risk of the learner on n - 1 examples; of
+    its variance that says nothing. Settings that depend on the sample must be fixed, not refitted.
+
+    Parameters
+    ----------
+    fit : callable
+        ``fit(X, y)`` returns a rule, itself a function from inputs to outputs.
+    X : array of shape (n, ...)
+        Inputs, at least two.
+    y : array of shape (n,)
+        Labels or targets.
+    loss : callable
+        ``loss(outputs, targets)``, elementwise.
+
+    Examples
+    --------
+    >>> def majority(X, y):
+    ...     return lambda Z: np.full(len(Z), 1.0 if np.sum(y) >= 0 else -1.0)
+    >>> leave_one_out_risk(majority, np.zeros(3), [1, 1, -1])
+    0.3333333333333333
+    """
+    X, y = np.asarray(X), np.asarray(y)
+    if len(X) != len(y) or len(y) < 2:
+        raise ValueError(f"X and y must hold at least two examples each, got {len(X)} and {len(y)}")
+    losses = []
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        losses.append(loss(fit(X[rest], y[rest])(X[i : i + 1]), y[i : i + 1]))
+    return float(np.mean(losses))
+
+
 class EmpiricalMinimum(NamedTuple):
     """The best of finitely many rules: the first minimiser, all of them, and every risk."""
 

@@ -30,8 +30,7 @@ class KernelExpansion(BaseEstimator):
         """Check inputs: numbers as scikit-learn does, other objects as they come."""
         if isinstance(self.kernel, str) and not self._precomputed:
             raise ValueError(f"kernel must be a kernel or 'precomputed', got {self.kernel!r}")
-        objects = isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str | bytes)
-        if callable(self.kernel) and objects:
+        if callable(self.kernel) and _holds_objects(X):
             return list(X)
         return validate_data(self, X, reset=reset, dtype=np.float64)
 
@@ -146,3 +145,13 @@ def default_kernel(X: np.ndarray) -> Any:
 
     spread = float(X.var()) * X.shape[1]
     return RBF(float(np.sqrt(spread / 2)) if spread > 0 else 1.0)
+
+
+def _holds_objects(X: Any) -> bool:
+    """Whether the inputs are strings, token sequences or sets, and not rows of numbers."""
+    if not isinstance(X, list | tuple | np.ndarray) or np.size(X) == 0:
+        return False
+    first = X[0]
+    if isinstance(first, list | tuple):
+        return len(first) > 0 and isinstance(first[0], str)
+    return isinstance(first, str | bytes | set | frozenset)
