@@ -93,7 +93,7 @@ class Mode(NamedTuple):
     f: np.ndarray
     slope: np.ndarray
     W: np.ndarray
-    state: Weights  # its mean is one more Newton step
+    state: Weights
     log_evidence: float
     converged: bool
 
@@ -106,7 +106,7 @@ def laplace_mode(
     w: np.ndarray | None = None,
     *,
     max_iter: int = 100,
-    tol: float = 1e-10,
+    tol: float = 1e-12,
 ) -> Mode:
     r"""Maximise :math:`J(w) = \sum_i \log p(y_i | x_i' w) - \frac12 w' \Theta^{-1} w` by Newton.
 
@@ -130,7 +130,9 @@ def laplace_mode(
         step = state.mean - w
         promise = step @ (X.T @ slope - inverse * w)
         if promise <= tol * (1 + abs(value)):
-            converged = True
+            # the last step is free, and small weights need it
+            w, f, converged = state.mean, X @ state.mean, True
+            value = objective(w, f)
             break
         f_step, size = X @ step, 1.0
         for _ in range(30):

@@ -86,7 +86,8 @@ class SparseVariational(Inference):
         a, rate0 = parameters["alpha"], parameters["beta"]
         gaussian = isinstance(problem.likelihood, Gaussian)
         data: Any = _Noise(problem) if gaussian else _Labels(problem)
-        theta = np.full(X.shape[1], rate0 / a)
+        squares = np.maximum(np.mean(X**2, axis=0), np.finfo(float).tiny)
+        theta = ((np.mean(y**2) or 1.0) if gaussian else 1.0) / squares
         trace: list[float] = []
         for _ in range(self.max_iter):
             state = weights_given(X, theta, data.W, data.Wt)
