@@ -13,7 +13,7 @@ from bayeskern.errors import ConvergenceWarning
 from bayeskern.infer.base import Conditional, Inference
 from bayeskern.infer.climb import Peak, climb
 from bayeskern.infer.laplace import Laplace
-from bayeskern.infer.objective import LogEvidence, LogTheta, curvature, positive_part
+from bayeskern.infer.objective import LogEvidence, LogTheta, curvature, few_threads, positive_part
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -98,7 +98,8 @@ class EvidenceMax(Inference):
         from bayeskern.infer.gaussian import from_gaussian
 
         rng = np.random.default_rng(random_seed)
-        peaks = self.peaks(problem, rng)
+        with few_threads(problem):
+            peaks = self.peaks(problem, rng)
         log_theta, best = LogTheta(problem), peaks[0]
         self._warn(log_theta, best)
         return from_gaussian(

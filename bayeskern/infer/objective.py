@@ -8,6 +8,8 @@ from bayeskern.bayes.problem import LatentGaussian, Theta
 from bayeskern.errors import NotPSDError
 from bayeskern.infer.base import Conditional, GaussianState
 
+SERIAL = 700  # below so many points, one thread is faster
+
 
 class LogTheta:
     """Positive hyperparameters as one vector of logarithms, and back."""
@@ -114,6 +116,13 @@ class LogEvidence:
         if self.jacobian:
             total, slope = total + x.sum(), slope + 1.0
         return total, slope
+
+
+def few_threads(problem: LatentGaussian) -> Any:
+    """Keep BLAS to one thread for small problems, where threads cost more than they give."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1 if len(problem.y) < SERIAL else None, user_api="blas")
 
 
 def curvature(f: LogEvidence, x: np.ndarray, step: float = 1e-3) -> np.ndarray:
