@@ -51,6 +51,15 @@ class TestSolver:
         np.testing.assert_allclose(gram, np.eye(5), atol=1e-9)
         assert spec.residual < 1e-9
 
+    @pytest.mark.parametrize("kind", ["sym", "unnormalised"])
+    def test_expanding_neighbourhood_graphs(self, kind):
+        X = np.random.default_rng(1).standard_normal((600, 12))
+        W = neighbour_graph(X, k=15, weight="unit")
+        spec = spectrum(W, 4, kind)
+        values = np.linalg.eigvalsh(laplacian(W.toarray(), kind))[:4]
+        np.testing.assert_allclose(spec.eigenvalues, values, atol=1e-9)
+        assert spec.residual < 1e-8
+
     def test_repeated_eigenvalues_of_a_circle(self):
         angle = 2 * np.pi * np.arange(600) / 600
         W = np.exp(2 * np.cos(angle[:, None] - angle))

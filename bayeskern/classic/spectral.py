@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.sparse import csgraph
 
 from bayeskern.checks import as_array, one_of, positive, within
 from bayeskern.classic.graph import (
@@ -25,6 +26,7 @@ from bayeskern.classic.graph import (
 
 DENSE_LIMIT = 300  # below it LAPACK is the fastest way to a few eigenvectors
 BLOCK = 24  # vectors per product with the matrix: they cost as much as four single ones
+EXPANDER_HOPS = 12  # graphs of larger spread are nearly planar and cheap to factor
 LANDMARKS = 250  # points whose small eigenproblem gives the first guess for all
 
 
@@ -141,9 +143,9 @@ def spectrum(W: Any, m: int, kind: str = "sym") -> Spectrum:
     r"""Return the ``m`` smallest eigenvalues of a graph's Laplacian with their eigenvectors.
 
     Full graphs are never copied: their normalised Laplacians are applied with BLAS products of
-    the weights; other Laplacians are factored once (shift and invert). When the graph falls
-    into components, exactly or up to rounding, the eigenvectors of eigenvalue zero are the
-    components' own.
+    the weights, and so are neighbourhood graphs that expand; others are factored once. When the
+    graph falls into components, exactly or up to rounding, the eigenvectors of eigenvalue zero
+    are the components' own.
 
     Parameters
     ----------
@@ -217,6 +219,14 @@ def _smallest(
         top = 2.0 if normalised else 2 * float(d.max())
         L = L + 2 * top * (null @ null.T)  # lift the null space out of the way
         values, vectors = eigh(L, subset_by_index=(0, want - 1))
+    elif sparse.issparse(W) and _spread(W, null) <= EXPANDER_HOPS:
+        top = 1.0 if normalised else 2 * float(d.max())
+        scale = (d**-0.5)[:, None] if normalised else 1.0
+        rest = 0.0 if normalised else top - d[:, None]
+        values, vectors = leading_eigenpairs(
+            lambda V: rest * V + scale * (W @ (scale * V)), n, want, known=null, block=want + 5
+        )
+        values = top - values
     elif sparse.issparse(W) or not normalised:
         values, vectors = _shift_invert(W, d, want, null, normalised)
     else:
@@ -232,6 +242,17 @@ def _smallest(
         )
         values = 1.0 - values
     return np.concatenate([np.zeros(found), values]), np.hstack([null, vectors])
+
+
+def _spread(W: sparse.csr_array, null: np.ndarray) -> float:
+    """Hops from a vertex of the largest component to the farthest it can reach.
+
+    A graph of few hops expands: factoring it would fill the matrix, and it has no eigenvalues near
+    zero that would need it.
+    """
+    largest = int((null != 0).sum(axis=0).argmax())
+    hops = csgraph.dijkstra(W, indices=int((null[:, largest] != 0).argmax()), unweighted=True)
+    return float(hops[np.isfinite(hops)].max())
 
 
 def _nystrom_guess(W: np.ndarray, d: np.ndarray, width: int) -> np.ndarray:
