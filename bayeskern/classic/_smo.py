@@ -17,7 +17,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 BIG = 1e30
-BLOCK = 256
+BLOCK = 128
 TILE = 1024
 GRAM, RBF, ASK = range(3)  # where a kernel row comes from
 DONE, LIMIT, WANT, INDEFINITE = range(4)  # why the loop returned
@@ -213,29 +213,34 @@ def best_partner(F, low, row, diagonal, level, kii, tiny, lo, hi):
     return place
 
 
+@njit(inline="always", fastmath=FAST, error_model="numpy")
+def free_score(f, u, l, k, step, inverse, q, tiny):
+    """Twice the gain left for a second variable once the first has moved by ``step``."""
+    value = f - step * k
+    g = fmax(np.float32(fmax(value + u, -(value + l))), np.float32(0.0))
+    k = np.float32(k)
+    return g * g / fmax(np.float32(q) - k * k * inverse, tiny)
+
+
 @njit(cache=True, fastmath=FAST, error_model="numpy", nogil=True)
 def best_second(F, up, low, row, diagonal, step, const, kii, tiny, n):
     """Choose j by the gain of the pair (i, j) when the two move freely."""
     best, where = np.float32(-1.0), 0
-    inverse = 1.0 / kii
+    inverse = np.float32(1.0 / kii)
     for start in range(0, n, BLOCK):
         width = min(BLOCK, n - start)
         f, u, l = F[start : start + width], up[start : start + width], low[start : start + width]
         a, q = row[start : start + width], diagonal[start : start + width]
         top = np.float32(0.0)
         for k in range(width):
-            kij = a[k] + const
-            value = f[k] - step * kij
-            g = np.float32(fmax(value + u[k], 0.0) + fmin(value + l[k], 0.0))
-            top = fmax(top, g * g / fmax(np.float32(q[k] - kij * kij * inverse), tiny))
+            score = free_score(f[k], u[k], l[k], a[k] + const, step, inverse, q[k], tiny)
+            top = fmax(top, score)
         if top > best:
             best, where = top, start
     best, place = np.float32(-1.0), where
     for k in range(where, min(where + BLOCK, n)):
         kij = row[k] + const
-        value = F[k] - step * kij
-        g = np.float32(fmax(value + up[k], 0.0) + fmin(value + low[k], 0.0))
-        score = g * g / fmax(np.float32(diagonal[k] - kij * kij * inverse), tiny)
+        score = free_score(F[k], up[k], low[k], kij, step, inverse, diagonal[k], tiny)
         if score > best:
             best, place = score, k
     return place
