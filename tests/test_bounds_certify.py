@@ -135,6 +135,7 @@ def test_gaussian_process_bayes_point_and_perceptron():
     point = b.certify(Fake({"kind": "bayes_point", "log_volume": -6.0}), X, Y)
     assert point["version space, Bayes"].raw == b.bayes_bound(200, 0.05, -6.0).raw
     assert not point["version space, Bayes"].rigorous  # a volume that was sampled
+    assert point.best is None
     told = {"kind": "bayes_point", "log_volume": -6.0, "log_volume_exact": True}
     assert b.certify(Fake(told), X, Y)["version space, Bayes"].rigorous
     assert point["version space, kl"].raw == b.pac_bayes_kl(200, 0.05, 0.0, 6.0).raw

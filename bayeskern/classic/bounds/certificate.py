@@ -86,9 +86,9 @@ class Certificate:
 
     @property
     def best(self) -> Bound | None:
-        """Smallest bound on the risk of the classifier itself, with delta shared out."""
+        """Smallest rigorous bound on the risk of the classifier itself, with delta shared out."""
         fixed = [row.shared for row in self.applicable if row.of != GIBBS and row.shared]
-        return min(fixed, key=lambda bound: bound.raw, default=None)
+        return min((f for f in fixed if f.rigorous), key=lambda f: f.raw, default=None)
 
     def __getitem__(self, name: str) -> Bound:
         for row in self.rows:
