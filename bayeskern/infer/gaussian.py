@@ -31,9 +31,9 @@ def from_gaussian(
 ) -> "DataTree":
     """Draw ``f`` from a Gaussian state and gather all that is known.
 
-    The group ``fit`` holds ``mean_vector``, ``covariance_matrix`` (``variance`` for a low-rank
-    prior), ``alpha``, ``W`` and ``theta_<name>``; the hyperparameters are also constant draws of
-    the posterior.
+    The group ``fit`` holds ``mean_vector``, ``variance``, ``covariance_matrix`` (not for a
+    low-rank prior), ``alpha``, ``W`` and ``theta_<name>``; the hyperparameters are also constant
+    draws of the posterior.
     """
     if not state.converged:
         warnings.warn(
@@ -47,11 +47,10 @@ def from_gaussian(
     for name, value in theta.items():
         value = np.asarray(value, dtype=float)
         posterior[name] = np.broadcast_to(value, (1, draws, *value.shape))
-    fit: dict[str, Any] = {"mean_vector": state.mean, "alpha": state.alpha, "W": state.W}
+    fit: dict[str, Any] = {"mean_vector": state.mean, "variance": state.var}
+    fit |= {"alpha": state.alpha, "W": state.W}
     if isinstance(state.posterior, DensePosterior):
         fit["covariance_matrix"] = state.cov
-    else:
-        fit["variance"] = state.var
     fit |= {f"theta_{name}": np.asarray(value, dtype=float) for name, value in theta.items()}
     kind = evidence_kind or getattr(method, "evidence_kind", None)
     own_dims = {name: ["obs"] for name in ("mean_vector", "alpha", "W", "variance")}
