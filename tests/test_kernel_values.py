@@ -121,6 +121,28 @@ class TestVectorKernels:
         assert not k.White(0.3)(same, same).any()
         assert not k.White(0.3).pullback(same, np.ones((3, 3)), same)["white_variance"]
 
+    @pytest.mark.parametrize("kernel", [k.ARD((0.7, 1.0, 2.0)), k.Laplacian((0.7, 1.0, 2.0))])
+    def test_gram_and_pullback_in_blocks_are_the_direct_sums(self, kernel):
+        local = np.random.default_rng(3)
+        A, B = local.normal(size=(600, 3)), local.normal(size=(400, 3))  # several blocks each
+        scale = np.array([0.7, 1.0, 2.0])
+        for other in (None, B):
+            right = A if other is None else other
+            d2 = ((A[:, None] - right) / scale) ** 2
+            D = d2.sum(axis=-1)
+            if isinstance(kernel, k.ARD):
+                K, slope = np.exp(-D / 2), np.exp(-D / 2)
+            else:
+                K = np.exp(-np.sqrt(D))
+                slope = np.divide(K, np.sqrt(D), out=np.zeros_like(D), where=D > 0)
+            G = local.normal(size=K.shape)
+            np.testing.assert_allclose(kernel(A, other), K, rtol=1e-9)
+            direct = np.einsum("ij,ij,ijk->k", G, slope, d2) / scale
+            pulled = kernel.pullback(A, G, other)[f"{kernel.name}_lengthscale"]
+            np.testing.assert_allclose(pulled, direct, rtol=1e-9)
+        K = kernel(A)
+        assert np.array_equal(K, K.T) and np.array_equal(np.diagonal(K), np.ones(600))
+
     def test_pullback_needs_no_tensor(self):
         import tracemalloc
 

@@ -1,5 +1,6 @@
 """NumPy or PyTensor, by what the inputs are: one formula serves both."""
 
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -42,18 +43,51 @@ def sqdist(X: Any, Z: Any, xp: ModuleType) -> Any:
     X = X - centre
     Z = X if same else Z - centre
     if xp is np:
+        D = X @ Z.T  # of one matrix with itself, symmetric to the last bit
         xx = np.einsum("ij,ij->i", X, X)
         zz = xx if same else np.einsum("ij,ij->i", Z, Z)
-        D = X @ Z.T
-        D *= -2.0
-        D += np.add.outer(xx, zz)  # in one step, so that D stays symmetric to the last bit
-        np.maximum(D, 0.0, out=D)
-        if same:
-            np.fill_diagonal(D, 0.0)
+        for rows in row_blocks(*D.shape):
+            _finish_sqdist(D[rows], xx[rows], zz, rows.start if same else None)
         return D
     D = (X**2).sum(axis=1)[:, None] + (Z**2).sum(axis=1)[None, :] - 2.0 * X @ Z.T
     D = xp.maximum(D, 0.0)
     return D * (1.0 - xp.eye(X.shape[0])) if same else D
+
+
+def sqdist_blocks(
+    X: np.ndarray, Z: np.ndarray, G: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """Squared distances of centred inputs, some rows at a time, so that they stay in cache.
+
+    Each block comes with its rows of ``X`` and of ``Z`` and its weights. If ``Z is X`` the pairs
+    below the diagonal are left out and their weights added to those above.
+    """
+    xx, zz = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Z, Z)
+    for rows in row_blocks(len(X), len(Z)):
+        A, first = X[rows], rows.start if Z is X else 0
+        D = A @ Z[first:].T
+        _finish_sqdist(D, xx[rows], zz[first:], 0 if Z is X else None)
+        weights = G[rows, first:]
+        if Z is X:
+            weights = weights + G[first:, rows].T
+            weights[:, : len(A)] *= 0.5  # pairs within the block come twice
+        yield A, Z[first:], D, weights
+
+
+def row_blocks(n: int, m: int) -> Iterator[slice]:
+    """Cut the rows of an n x m matrix into blocks of about half a megabyte."""
+    step = max(1, 65536 // m)
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
+
+
+def _finish_sqdist(D: np.ndarray, xx: np.ndarray, zz: np.ndarray, diagonal: int | None) -> None:
+    """Turn inner products into squared distances, in place."""
+    D *= -2.0
+    D += np.add.outer(xx, zz)  # in one step, so that D stays symmetric to the last bit
+    np.maximum(D, 0.0, out=D)
+    if diagonal is not None:
+        np.fill_diagonal(D[:, diagonal:], 0.0)
 
 
 def safe_sqrt(D: Any, xp: ModuleType) -> Any:

@@ -5,8 +5,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayeskern.kernels._array import namespace, safe_sqrt, sqdist, vector
-from bayeskern.kernels.base import Gradients, Kernel
+from bayeskern.kernels._array import (
+    namespace,
+    row_blocks,
+    safe_sqrt,
+    sqdist,
+    sqdist_blocks,
+    vector,
+)
+from bayeskern.kernels.base import Gradients, Kernel, add_gradients
 from bayeskern.priors import Prior, parameter, read_parameter
 
 
@@ -57,21 +64,26 @@ class Stationary(Kernel):
         """Profile of the pairwise squared distances."""
         xp = namespace(X, Z, *self._parameters())
         A = self.scaled(X)
-        return self.profile(sqdist(A, A if Z is X else self.scaled(Z), xp), xp)
+        D = sqdist(A, A if Z is X else self.scaled(Z), xp)
+        if xp is not np:
+            return self.profile(D, xp)
+        for rows in row_blocks(*D.shape):
+            D[rows] = self.profile(D[rows], np)
+        return D
 
     def diag(self, X: Any) -> Any:
         """Ones."""
         return namespace(X, *self._parameters()).ones(self.read(X).shape[0])
 
     def pullback(self, X: Any, G: np.ndarray, Z: Any = None) -> Gradients:
-        """One weighted pass over the distances, whatever the number of length scales."""
+        """One weighted pass over the distances, however many length scales there are."""
         namespace(*self._parameters())
         X, Z = self.read_both(X, Z)
         A = self.scaled(X)
         centre = A.mean(axis=0)
         A = A - centre
         B = A if Z is None else self.scaled(Z) - centre
-        return self._pull(A, B, sqdist(A, B, np), G)
+        return add_gradients(self._pull(*block) for block in sqdist_blocks(A, B, G))
 
     def _pull(self, A: np.ndarray, B: np.ndarray, D: np.ndarray, G: np.ndarray) -> Gradients:
         M = self.profile_slope(D)
