@@ -330,12 +330,9 @@ class TestDiffusionBetweenParts:
     def test_block_norms(self, eps, on, off, second):
         W = np.block([[self.A, np.full((2, 3), eps)], [np.full((3, 2), eps), self.B]])
         labels = [0, 0, 1, 1, 1]
-        walk = W / W.sum(axis=1, keepdims=True)
-        norms = [np.linalg.norm(walk[:2, 2:], 2), np.linalg.norm(walk[2:, :2], 2)]
         blocks = diffusion_norms(W, labels)
-        np.testing.assert_allclose(blocks.diagonal(), on, atol=1e-3)
-        assert blocks[0, 1] == pytest.approx(blocks[1, 0])
-        assert min(off) * 0.9 < blocks[0, 1] < max(off) * 1.1 and min(norms) < max(norms)
+        np.testing.assert_allclose(blocks.diagonal(), on, atol=1e-6)
+        np.testing.assert_allclose([blocks[0, 1], blocks[1, 0]], off, atol=1e-6)
         assert spectrum(W, 2).eigenvalues[1] == pytest.approx(second, abs=1e-6)
 
     def test_leaving_probabilities_sum_to_the_normalised_cut(self):

@@ -142,9 +142,8 @@ class TestExtension:
         np.testing.assert_allclose(spec.eigenvalues[1], 0.013152, atol=1e-6)
         at = np.array([-3.0, 0, 2, 3, 7])
         f = np.sign(spec.vectors[3, 1]) * extend_normalised(gauss(at, FOUR), spec)[:, 1]
-        # the printed values are for degrees divided by n, so sqrt(n) f'' * sqrt(n) / sqrt(n)
         expected = np.array([-0.884675, -0.873077, 0, 0.830949, 0.884675])
-        np.testing.assert_allclose(f / f[1], expected / expected[1], atol=1e-5)
+        np.testing.assert_allclose(np.sqrt(4) * f, expected, atol=1e-6)  # degrees over n
         far = np.linspace(-20, 20, 401)
         bound = np.abs(spec.vectors[:, 1]).max() / (1 - spec.eigenvalues[1])
         values = extend_normalised(gauss(far, FOUR), spec)[:, 1]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bayeskern.classic.graph import positive_degrees
 from bayeskern.classic.spectral import embedding_rows, spectrum_of
 
 WARN_RATIO, FAIL_RATIO = 0.8, 0.9
@@ -86,7 +87,7 @@ def leaving_probabilities(W: Any, labels: Any) -> np.ndarray:
 
 
 def diffusion_norms(W: Any, labels: Any) -> np.ndarray:
-    """Spectral norms of the blocks of the symmetric walk matrix, one row and column per cluster.
+    """Spectral norms of the blocks of the walk matrix, one row and column per cluster.
 
     Clusters are well separated when the off-diagonal norms are small beside the diagonal ones.
 
@@ -97,8 +98,7 @@ def diffusion_norms(W: Any, labels: Any) -> np.ndarray:
     """
     labels = np.asarray(labels)
     dense = W.toarray() if hasattr(W, "toarray") else np.asarray(W, dtype=float)
-    root = np.sqrt(dense.sum(axis=1))
-    H = dense / root[:, None] / root
+    H = dense / positive_degrees(dense)[:, None]
     parts = [np.flatnonzero(labels == part) for part in np.unique(labels)]
     return np.array([[np.linalg.norm(H[np.ix_(a, b)], 2) for b in parts] for a in parts])
 
