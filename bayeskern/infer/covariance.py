@@ -17,7 +17,8 @@ import numpy as np
 from scipy.linalg import blas, get_lapack_funcs, lapack, solve_triangular
 
 from bayeskern.errors import NotPSDError
-from bayeskern.linalg import cho_inverse, cho_solve, cholesky
+from bayeskern.infer._loops import b_matrix, evidence_gradient, mirror
+from bayeskern.linalg import cho_solve, cholesky
 
 SMALL = 1e-6  # below this value of W * K, posterior variances are computed from K directly
 
@@ -31,12 +32,12 @@ class Dense:
     """A prior covariance held as a matrix."""
 
     def __init__(self, K: np.ndarray):
-        self.K = K
+        self.K = np.ascontiguousarray(K)
         self.diag = np.diagonal(K)
 
     def times(self, v: np.ndarray) -> np.ndarray:
         """Multiply with a vector."""
-        return self.K @ v
+        return blas.dsymv(1.0, self.K.T, v, lower=1)  # the transpose is a Fortran array
 
     def meet(self, W: np.ndarray) -> "DensePosterior":
         """Add sites of precision ``W``, some of which may be negative."""
@@ -49,12 +50,9 @@ class DensePosterior:
     def __init__(self, prior: Dense, W: np.ndarray):
         self.prior, self.W = prior, W
         self.root = np.sqrt(W)
-        B = np.asarray(prior.K * self.root, order="F")
-        B *= self.root[:, None]
-        B.flat[:: len(W) + 1] += 1.0
-        L, info = lapack.dpotrf(B, lower=1, clean=1, overwrite_a=0)
+        L, info = lapack.dpotrf(b_matrix(prior.K, self.root), lower=1, clean=0, overwrite_a=1)
         if info or not np.isfinite(L[-1, -1]):
-            L = cholesky(B, name="I + W^1/2 K W^1/2").L
+            L = cholesky(mirror(b_matrix(prior.K, self.root)), name="I + W^1/2 K W^1/2").L
         self.L = L
 
     @property
@@ -69,13 +67,14 @@ class DensePosterior:
 
     @cached_property
     def inverse(self) -> np.ndarray:
-        """The inverse of ``B``."""
-        return cho_inverse(self.L)
+        """The lower triangle of the inverse of ``B``, in Fortran order."""
+        inverse, _ = lapack.dpotri(self.L, lower=1)
+        return inverse
 
     @property
     def R(self) -> np.ndarray:
         """The matrix ``(K + W^-1)^-1``."""
-        return self.inverse * self.root * self.root[:, None]
+        return mirror(self.inverse) * self.root * self.root[:, None]
 
     @cached_property
     def var(self) -> np.ndarray:
@@ -128,12 +127,7 @@ class DensePosterior:
     def gradient(self, alpha: np.ndarray, implicit: np.ndarray | None = None) -> np.ndarray:
         """Return ``(alpha alpha' - R) / 2 + (u alpha' + alpha u') / 2`` with ``u = implicit``."""
         left = alpha if implicit is None else alpha + 2.0 * implicit
-        G = self.R
-        G *= -1.0
-        G += np.outer(0.5 * left, alpha)
-        G += np.outer(alpha, 0.5 * left)
-        G *= 0.5
-        return G
+        return evidence_gradient(self.inverse, self.root, alpha, left)
 
 
 class IndefinitePosterior(DensePosterior):
@@ -154,6 +148,11 @@ class IndefinitePosterior(DensePosterior):
         lu, pivots, _ = getrf(M)
         self._logdet = float(np.log(np.abs(np.diagonal(lu))).sum())
         self.inverse, _ = getrs(lu, pivots, np.eye(len(W)))  # (I + K W)^-1
+
+    def gradient(self, alpha: np.ndarray, implicit: np.ndarray | None = None) -> np.ndarray:
+        """Return ``(alpha alpha' - R) / 2``, and the implicit part."""
+        left = alpha if implicit is None else alpha + 2.0 * implicit
+        return 0.25 * (np.outer(left, alpha) + np.outer(alpha, left)) - 0.5 * self.R
 
     @property
     def L(self) -> np.ndarray:  # type: ignore[override]

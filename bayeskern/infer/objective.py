@@ -7,6 +7,7 @@ import numpy as np
 from bayeskern.bayes.problem import LatentGaussian, Theta
 from bayeskern.errors import NotPSDError
 from bayeskern.infer.base import Conditional, GaussianState
+from bayeskern.infer.cached import cached
 
 SERIAL = 700  # below so many points, one thread is faster
 
@@ -71,7 +72,7 @@ class LogEvidence:
         prior: bool = False,
         jacobian: bool = False,
     ):
-        self.problem, self.inner = problem, inner
+        self.problem, self.inner = cached(problem), inner
         self.prior, self.jacobian = prior, jacobian
         self.log_theta = LogTheta(problem)
         self.state: GaussianState | None = None
