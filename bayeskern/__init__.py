@@ -9,6 +9,7 @@ __getattr__, __dir__, __all__ = attach(
     {
         "bayes.bayespoint": ["BayesPoint"],
         "bayes.gp": ["GaussianProcess"],
+        "bayes.sparse_gp": ["FourierGP", "SparseGP"],
         "bayes.mixture": ["GaussianMixture"],
         "bayes.rvm": ["RelevanceVector"],
         "classic": [],

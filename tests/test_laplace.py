@@ -7,7 +7,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel
 from sklearn.linear_model import LogisticRegression
 
 import bayeskern as bk
-from bayeskern.infer.covariance import Dense
+from bayeskern.covariance import Dense
 from bayeskern.infer.laplace import Laplace, newton
 from bayeskern.kernels.stationary import RBF
 from tests.latent import D2_X, D2_Y, GramProblem, gp_labels, slope_along, thirty_points

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bayeskern.bayes.problem import LatentGaussian, Problem, Theta
-from bayeskern.infer.covariance import DensePosterior
+from bayeskern.covariance import DensePosterior
 
 if TYPE_CHECKING:
     from xarray import DataTree

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from bayeskern._symmetric import weighted_sums
 from bayeskern.bayes.gp import GaussianProcess
 from bayeskern.bayes.problem import LatentGaussian, Theta
-from bayeskern.infer._loops import weighted_sums
 from bayeskern.kernels._array import sqdist
 from bayeskern.kernels.base import Constant, Product
 from bayeskern.kernels.stationary import ARD, RBF

@@ -7,9 +7,9 @@ import numpy as np
 
 from bayeskern.bayes.problem import LatentGaussian, Theta
 from bayeskern.checks import one_of, positive, whole
+from bayeskern.covariance import as_prior
 from bayeskern.errors import NotPSDError
 from bayeskern.infer.base import Conditional, GaussianState
-from bayeskern.infer.covariance import as_prior
 from bayeskern.likelihoods import Likelihood
 
 

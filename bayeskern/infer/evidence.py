@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 COARSE, MIDDLE = 120, 300  # points in the subsets that starting values are found with
 SAME = 0.05  # optima nearer than this in every logarithm are one,
+ROUGHLY = 0.3  # the same on a subset
+PER_PARAMETER = 20  # points of a subset, at least
 EQUAL = 1e-5  # and so are those of equal evidence: the ends of a flat ridge
 
 
@@ -155,17 +157,20 @@ def find_peaks(
         return _merge([_refine(problem, inner, x, low, high, tol, settings) for x in points])
 
     order = rng.permutation(n)
-    small = subset(np.sort(order[:COARSE]))
-    found = _merge([_refine(small, inner, x, low, high, 1e-2, settings) for x in points])
+    size = min(n, max(COARSE, PER_PARAMETER * log_theta.size))
+    small = subset(np.sort(order[:size])) if size < n else problem
+    found = _merge([_refine(small, inner, x, low, high, 1e-4, settings) for x in points], ROUGHLY)
+    if size == n:
+        return found
     # what is far worse on the subset is further behind on all points
     found = [p for p in found if p.value > found[0].value - 3.0][:3]
-    size = COARSE
-    if n > 2 * MIDDLE:
-        middle, size = subset(np.sort(order[:MIDDLE])), MIDDLE
+    if n > 2 * MIDDLE > 2 * size:
+        middle, before, size = subset(np.sort(order[:MIDDLE])), size, MIDDLE
         found = [
-            _refine(middle, inner, p.x, low, high, 1e-3, settings, COARSE / MIDDLE * p.inverse)
+            _refine(middle, inner, p.x, low, high, 1e-4, settings, before / MIDDLE * p.inverse)
             for p in found
         ]
+        found = _merge(found, ROUGHLY)
         if log_theta.size <= 4:
             found = [_with_curvature(middle, inner, p, settings) for p in found]
     return _merge(
@@ -199,7 +204,7 @@ def _with_curvature(problem, inner, peak: Peak, settings) -> Peak:
     return dataclasses.replace(peak, inverse=np.linalg.inv(positive_part(H, 0.1)))
 
 
-def _merge(peaks: list[Peak]) -> list[Peak]:
+def _merge(peaks: list[Peak], near: float = SAME) -> list[Peak]:
     """Drop failures and repetitions, and put the best first."""
     peaks = sorted((p for p in peaks if p.state is not None), key=lambda p: -p.value)
     if not peaks:
@@ -209,14 +214,13 @@ def _merge(peaks: list[Peak]) -> list[Peak]:
         )
     kept: list[Peak] = []
     for p in peaks:
-        if not any(_same(p, q) for q in kept):
+        if not any(_same(p, q, near) for q in kept):
             kept.append(p)
     return kept
 
 
-def _same(p: Peak, q: Peak) -> bool:
-    near = np.abs(p.x - q.x).max(initial=0.0) < SAME
-    return bool(near) or abs(p.value - q.value) < EQUAL
+def _same(p: Peak, q: Peak, near: float) -> bool:
+    return bool(np.abs(p.x - q.x).max(initial=0.0) < near) or abs(p.value - q.value) < EQUAL
 
 
 def _table(log_theta: LogTheta, peaks: list[Peak]) -> dict[str, Any]:

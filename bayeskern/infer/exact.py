@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayeskern.bayes.problem import LatentGaussian, Problem, Theta
+from bayeskern.covariance import as_prior
 from bayeskern.infer.base import Conditional, GaussianState
-from bayeskern.infer.covariance import as_prior
 from bayeskern.likelihoods import Gaussian
 
 

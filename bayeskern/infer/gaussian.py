@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayeskern.bayes.problem import LatentGaussian, Theta
+from bayeskern.covariance import DensePosterior
 from bayeskern.errors import ConvergenceWarning
 from bayeskern.infer.base import GaussianState
-from bayeskern.infer.covariance import DensePosterior
 from bayeskern.infer.result import as_datatree
 
 if TYPE_CHECKING:
     from xarray import DataTree
 
 DRAWS = 1000
+MOST = 4_000_000  # numbers drawn in all; fewer draws where there are many points
 
 
 def from_gaussian(
@@ -42,6 +43,7 @@ def from_gaussian(
             ConvergenceWarning,
             stacklevel=4,
         )
+    draws = max(100, min(draws, MOST // len(problem.y)))
     rng = np.random.default_rng(random_seed)
     posterior = {"f": state.sample(rng, draws)[None]}
     for name, value in theta.items():

@@ -8,8 +8,10 @@ from scipy.linalg import blas
 
 from bayeskern.bayes.problem import LatentGaussian, Theta
 from bayeskern.checks import positive, whole
+from bayeskern.covariance import Dense, DensePosterior, as_prior
 from bayeskern.infer.base import Conditional, GaussianState
-from bayeskern.infer.covariance import Dense, DensePosterior, as_prior
+
+CG_STEPS = 60  # in one solve; more than this costs as much as a factorisation
 
 
 class Mode(NamedTuple):
@@ -97,13 +99,14 @@ def newton_cg(
     def objective(alpha: np.ndarray, f: np.ndarray) -> float:
         return float(likelihood.logp(y, f).sum() - 0.5 * alpha @ f)
 
-    J, left = objective(alpha, f), 60
+    J, left = objective(alpha, f), 3 * CG_STEPS
     for n_iter in range(1, max_iter + 1):
         r = likelihood.slope(y, f) - alpha
         root = np.sqrt(likelihood.curvature(y, f))
         Kr = prior.times(r)
         accuracy = 3e-3 * min(1.0, float(np.abs(r).max()))
-        z, steps = _conjugate_gradients(prior, root, root * Kr, inverse, accuracy, min(30, left))
+        most = min(CG_STEPS, left)
+        z, steps = _conjugate_gradients(prior, root, root * Kr, inverse, accuracy, most)
         left -= steps
         if z is None or left <= 0:
             return None

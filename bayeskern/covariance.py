@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas, get_lapack_funcs, lapack, solve_triangular
 
+from bayeskern._symmetric import b_matrix, evidence_gradient, mirror
 from bayeskern.errors import NotPSDError
-from bayeskern.infer._loops import b_matrix, evidence_gradient, mirror
 from bayeskern.linalg import cho_solve, cholesky
 
 SMALL = 1e-6  # below this value of W * K, posterior variances are computed from K directly
