@@ -10,12 +10,13 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "bayeskern"
 FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = {
-    **dict.fromkeys(["checks", "errors", "linalg", "priors"], 0),
+    **dict.fromkeys(["checks", "conjugate", "errors", "linalg", "paired", "priors"], 0),
     **dict.fromkeys(["datasets", "kernels", "likelihoods"], 1),
     **dict.fromkeys(["bayes", "classic"], 2),
     "infer": 3,
     "estimators": 4,
-    **dict.fromkeys(["compare", "diagnostics", "plots", "zoo"], 5),
+    **dict.fromkeys(["comparison", "diagnostics", "methods", "plots", "plots_version_space"], 5),
+    **dict.fromkeys(["saving", "strategies", "tables", "zoo"], 5),
     **dict.fromkeys(["cli", "report"], 6),
 }
 HEAVY = {"arviz", "matplotlib", "numba", "nutpie", "pymc", "pytensor", "sklearn", "xarray"}
