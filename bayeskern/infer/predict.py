@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from bayeskern.bayes.problem import LatentGaussian, Theta
 from bayeskern.checks import whole
 from bayeskern.infer.base import GaussianState
-from bayeskern.infer.covariance import as_prior
+from bayeskern.covariance import as_prior
 from bayeskern.likelihoods import Likelihood
 from bayeskern.linalg import cholesky
 
