@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bayeskern as bk
+from bayeskern.infer._logit import logit_moments
 from bayeskern.infer.ep import EP
 from bayeskern.kernels.stationary import RBF
 from tests.latent import D2_X, D2_Y, D4_K, D4_Y, GramProblem, gp_labels, slope_along, thirty_points
@@ -113,6 +114,18 @@ def test_gaussian_likelihood_is_exact_after_one_move():
     assert one.log_evidence == pytest.approx(two.log_evidence, abs=1e-8)
     assert one.mean == pytest.approx(two.mean, abs=1e-9)
     assert one.grad_prior_cov == pytest.approx(two.grad_prior_cov, abs=1e-7)
+
+
+def test_compiled_logistic_moments():
+    rng = np.random.default_rng(0)
+    s = np.concatenate([10 ** rng.uniform(-3, np.log10(6), 400), [6.0, 1e-6]])
+    m = rng.normal(size=402) * 5 * np.maximum(s, 1.0)
+    out = np.empty((3, 402))
+    logit_moments(m, s, *out)
+    wanted = bk.Logit().tilted(np.ones(402), m, s**2)
+    assert out[0] == pytest.approx(wanted[0], abs=1e-8)
+    assert out[1] == pytest.approx(wanted[1], rel=1e-7, abs=1e-7)
+    assert out[2] == pytest.approx(wanted[2], rel=1e-6)
 
 
 def test_rare_flips_fall_back_to_restricted_sites():

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 import bayeskern as bk
 from bayeskern.covariance import Dense
-from bayeskern.infer.laplace import Laplace, newton
+from bayeskern.infer.laplace import Laplace, newton, newton_cg
 from bayeskern.kernels.stationary import RBF
 from tests.latent import D2_X, D2_Y, GramProblem, gp_labels, slope_along, thirty_points
 
@@ -173,6 +173,20 @@ def test_warm_start_takes_fewer_steps_to_the_same_mode():
     warm = Laplace().at(gp, {"rbf_lengthscale": 1.02}, warm=cold)
     assert warm.n_iter < near.n_iter
     assert warm.log_evidence == pytest.approx(near.log_evidence, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [80, 450])
+@pytest.mark.parametrize("likelihood", [bk.Logit(beta=1.3), bk.Probit()])
+def test_conjugate_gradients_find_the_mode_of_plain_newton(n, likelihood):
+    X, y = gp_labels(n, seed=4)
+    near, far = Dense(4.0 * RBF(1.0)(X)), Dense(5.0 * RBF(0.9)(X))
+    before, oracle = newton(near, likelihood, y), newton(far, likelihood, y)
+    found = newton_cg(far, likelihood, y, before.alpha, before.posterior.inverse, tol=1e-12)
+    assert found is not None
+    alpha, f, J, _ = found
+    assert alpha == pytest.approx(oracle.alpha, abs=1e-8)
+    assert f == pytest.approx(oracle.f, abs=1e-7)
+    assert J == pytest.approx(oracle.objective, abs=1e-9)
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e8])

@@ -40,7 +40,7 @@ class _LowRankGP(GaussianProcess):
         gradients = dict(kernel_part)
         if self.likelihood.free():
             likelihood = self.likelihood_at(theta)
-            prior = self.prior_cov(theta)
+            prior: Any = self.prior_cov(theta)
             if isinstance(likelihood, Gaussian):
                 pair = np.ones((1, 1)), np.array([[G.diag.sum()]])
             else:  # these depend on the covariance through its amplitude

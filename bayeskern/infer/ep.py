@@ -9,8 +9,9 @@ from bayeskern.bayes.problem import LatentGaussian, Theta
 from bayeskern.checks import one_of, positive, whole
 from bayeskern.covariance import as_prior
 from bayeskern.errors import NotPSDError
+from bayeskern.infer._logit import logit_moments
 from bayeskern.infer.base import Conditional, GaussianState
-from bayeskern.likelihoods import Likelihood
+from bayeskern.likelihoods import Likelihood, Logit
 
 
 class _Sweep(NamedTuple):
@@ -41,7 +42,7 @@ def _look(prior, likelihood: Likelihood, y: np.ndarray, tau, nu, restricted=Fals
     if not (cavity_tau > 0).all():
         return None
     cavity_mean, cavity_var = cavity_nu / cavity_tau, 1.0 / cavity_tau
-    log_tilted, m, v = likelihood.tilted(y, cavity_mean, cavity_var)
+    log_tilted, m, v = _tilted(likelihood, y, cavity_mean, cavity_var)
     v = np.maximum(v, 1e-300)
     tau2, nu2 = _match(cavity_tau, cavity_nu, m, v)
     if restricted:
@@ -52,6 +53,19 @@ def _look(prior, likelihood: Likelihood, y: np.ndarray, tau, nu, restricted=Fals
     return _Sweep(
         posterior, alpha, mean, cavity_mean, cavity_var, log_tilted, tau2, nu2, float(gap.max())
     )
+
+
+def _tilted(likelihood, y, mean, var):
+    """Tilted moments, compiled for the logistic link where its Gaussian is not too wide."""
+    if type(likelihood) is not Logit:
+        return likelihood.tilted(y, mean, var)
+    c = 2.0 / likelihood.beta
+    s = c * np.sqrt(var)
+    if s.max() > 6.0:
+        return likelihood.tilted(y, mean, var)
+    log_z, centre, spread = np.empty((3, len(y)))
+    logit_moments(c * y * mean, s, log_z, centre, spread)
+    return log_z, y * centre / c, spread / c**2
 
 
 def _match(cavity_tau, cavity_nu, m, v):

@@ -45,7 +45,7 @@ class _Bell:
 def _bells(problem: LatentGaussian, inner: Conditional, rng, starts: int) -> list[_Bell]:
     """Modes of the posterior of log theta, best first, with their Gaussian shapes."""
     settings = {"prior": True, "jacobian": True}
-    bells = []
+    bells: list[_Bell] = []
     for peak in find_peaks(problem, inner, rng, starts=starts, tol=1e-3, **settings):  # type: ignore[arg-type]
         if bells and peak.value < bells[0].value - 12.0:
             break
@@ -310,7 +310,8 @@ class HyperImportance(Inference):
         share = 0.9 * np.exp(mass - logsumexp(mass)) + 0.1 / len(bells)
         counts = np.bincount(resample(share, self.draws, rng), minlength=len(bells))
         parts = [
-            b.x + _student_draws(n, p, rng) @ b.root.T for b, n in zip(bells, counts, strict=True)
+            b.x + _student_draws(int(n), p, rng) @ b.root.T
+            for b, n in zip(bells, counts, strict=True)
         ]
         xs = np.concatenate(parts)
         each = [np.log(s) + _student_logpdf(xs, b) for s, b in zip(share, bells, strict=True)]

@@ -6,11 +6,15 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.linalg import blas
 
+from bayeskern._symmetric import mirror
 from bayeskern.bayes.problem import LatentGaussian, Theta
 from bayeskern.checks import positive, whole
 from bayeskern.covariance import Dense, DensePosterior, as_prior
+from bayeskern.infer._logit import logit_mode
 from bayeskern.infer.base import Conditional, GaussianState
+from bayeskern.likelihoods import Logit
 
+FEW = 400  # points, below which compiled loops beat calls to BLAS
 CG_STEPS = 60  # in one solve; more than this costs as much as a factorisation
 
 
@@ -94,6 +98,11 @@ def newton_cg(
     A Cholesky factor costs as much as a hundred products. Newton's equations are solved by
     conjugate gradients, with the inverse of ``B`` at a nearby point for a preconditioner.
     """
+    if type(likelihood) is Logit and len(y) < FEW:
+        ok, *found = logit_mode(
+            prior.K, y, 2.0 / likelihood.beta, start, mirror(inverse), tol, CG_STEPS
+        )
+        return tuple(found) if ok else None  # type: ignore[return-value]
     alpha, f = start, prior.times(start)
 
     def objective(alpha: np.ndarray, f: np.ndarray) -> float:
