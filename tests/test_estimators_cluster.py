@@ -48,7 +48,7 @@ class TestSpectralClusterer:
     @pytest.mark.parametrize(
         "settings",
         [{}, {"kernel": gauss}, {"n_neighbors": 12}, {"kernel": gauss, "n_neighbors": 12}],
-        ids=str,
+        ids=["default", "kernel", "neighbours", "kernel-neighbours"],
     )
     @pytest.mark.parametrize("laplacian", ["sym", "rw", "unnormalised"])
     def test_moons(self, settings, laplacian):
