@@ -428,7 +428,7 @@ def _facts(fitted: Any, X: Any, y: np.ndarray, delta: float) -> dict[str, Any]:
             found = model.certificate_inputs(inputs, y)
             if "n_support" in found:
                 facts["n_support"] = int(found["n_support"])
-            facts |= _best_certificate(model, inputs, y, delta)
+            facts |= _best_certificate(fitted, model, X, inputs, y, delta)
     return facts
 
 
@@ -442,11 +442,19 @@ def _analytic_loo(problem: Any, tree: Any) -> dict[str, float]:
     return {"elpd_loo": float(elpd.elpd), "elpd_se": float(elpd.se)}
 
 
-def _best_certificate(model: Any, X: Any, y: np.ndarray, delta: float) -> dict[str, Any]:
+def _best_certificate(
+    fitted: Any, model: Any, X: Any, inputs: Any, y: np.ndarray, delta: float
+) -> dict[str, Any]:
+    """The smallest bound on the risk; where the data set the kernel, one from half of them."""
     from bayeskern.classic.bounds import certify
 
-    best = certify(model, X, y, delta=delta).best
-    return {} if best is None else {"certificate": float(best.value), "certificate_name": best.name}
+    best = certify(model, inputs, y, delta=delta).best
+    if best is not None and not best.vacuous:
+        return {"certificate": float(best.value), "certificate_name": best.name}
+    best = certify(fitted, X, y, delta=delta, prior_fraction=0.5).best
+    if best is None or best.vacuous:
+        return {}
+    return {"certificate": float(best.value), "certificate_name": f"{best.name}, fitted to half"}
 
 
 def _watched(results: Any, jobs: list[tuple[str, int]], progress: bool) -> Any:
