@@ -8,6 +8,8 @@ __getattr__, __dir__, __all__ = attach(
     "bayeskern",
     {
         "bayes.bayespoint": ["BayesPoint"],
+        "bayes.evidences": ["Evidence", "average_models", "model_posterior"],
+        "bayes.finite": ["FiniteBayes"],
         "bayes.gp": ["GaussianProcess"],
         "bayes.sparse_gp": ["FourierGP", "SparseGP"],
         "bayes.mixture": ["GaussianMixture"],
