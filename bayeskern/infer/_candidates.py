@@ -20,6 +20,7 @@ class Candidates:
         self.problem, self.hyper, self.index = problem, hyper, index
         self.width = max(int(max_bytes) // (8 * len(problem.y)), 1)
         self.head = int(problem.bias and index[0] == 0)  # the constant, apart to save a copy
+        self._ones = np.ones((len(problem.y), 1))
         self._body = None
         if len(index) <= self.width:
             self._body = self._compute(slice(self.head, len(index)))
@@ -35,12 +36,14 @@ class Candidates:
         """Candidate ``k`` at the training inputs."""
         if self._body is not None and k >= self.head:
             return self._body[:, k - self.head].copy()
+        if k < self.head:
+            return self._ones[:, 0]
         return self._compute(slice(k, k + 1))[:, 0]
 
     def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Go through all columns, a block at a time."""
         if self.head:
-            yield slice(0, 1), self._compute(slice(0, 1))
+            yield slice(0, 1), self._ones
         if self._body is not None:
             yield slice(self.head, len(self)), self._body
             return

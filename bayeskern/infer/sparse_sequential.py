@@ -166,7 +166,7 @@ def _regress(
     state = State(n, len(pool))
     squares, products = pool.sums(np.ones(n), t)
     sigma2 = noise_variance(problem, hyper)
-    trace = [rebuild(state, t, sigma2, squares, products)]
+    trace, turn = [rebuild(state, t, sigma2, squares, products)], 0
     for _ in range(how.max_iter):
         while True:
             k, gain = moves.best_addition(state.S, state.Q, state.plain, state.closed, how.tol)
@@ -177,7 +177,9 @@ def _regress(
             h = pool.cross(column)
             state.append(k, column, h / sigma2)
             state.P[:, state.M - 1] = h
-        moved = 0.0
+        moved, turn = 0.0, turn + 1
+        if 0 <= k and turn > 8 and turn % 4:
+            continue  # the noise hardly changes from one late move to the next
         if noise:
             residual = t - state.Phi[:, : state.M] @ state.mu[: state.M]
             used = state.M - state.A[: state.M] @ state.Sigma.diagonal()[: state.M]
@@ -209,25 +211,20 @@ def rebuild(
     if not M:
         state.S, state.Q = state.plain.copy(), products / sigma2
         return float(-0.5 * (base + t @ t / sigma2))
-    H = state.H
-    np.multiply(state.P[:, :M], 1 / sigma2, out=H[:, :M])
-    logdet = _posterior(state, H[active, :M], products[active] / sigma2)
-    mean = state.mu[:M]
-    state.S = state.plain - np.einsum("ij,ij->i", H[:, :M] @ state.Sigma[:M, :M], H[:, :M])
-    state.Q = products / sigma2 - H[:, :M] @ mean
+    H = state.P[:, :M] / sigma2
+    state.H[:, :M] = H
+    root = 1 / np.sqrt(state.A[:M])
+    scale = np.outer(root, root)
+    factor = cholesky(np.eye(M) + H[active] * scale)
+    Sigma = cho_inverse(factor.L) * scale
+    right = products / sigma2
+    mean = root * factor.solve(root * right[active])
+    state.Sigma[:M, :M], state.mu[:M] = Sigma, mean
+    state.S = state.plain - np.einsum("ij,ij->i", H @ Sigma, H)
+    state.Q = right - H @ mean
     residual = t - state.Phi[:, :M] @ mean
     fit = residual @ residual / sigma2 + mean @ (state.A[:M] * mean)
-    return float(-0.5 * (base + logdet + fit))
-
-
-def _posterior(state: State, gram: np.ndarray, right: np.ndarray) -> float:
-    """Set mean and covariance from ``Phi' W Phi`` and ``Phi' W t``; return a log determinant."""
-    M = state.M
-    root = 1 / np.sqrt(state.A[:M])
-    factor = cholesky(np.eye(M) + (gram + gram.T) / 2 * np.outer(root, root))
-    state.Sigma[:M, :M] = cho_inverse(factor.L) * np.outer(root, root)
-    state.mu[:M] = root * factor.solve(root * right)
-    return factor.logdet
+    return float(-0.5 * (base + factor.logdet + fit))
 
 
 def _classify(
