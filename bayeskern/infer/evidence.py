@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COARSE, MIDDLE = 120, 300  # points in the subsets that starting values are found with
 SAME = 0.05  # optima nearer than this in every logarithm are one,
 ROUGHLY = 0.3  # the same on a subset
-PER_PARAMETER = 20  # points of a subset, at least
+PER_PARAMETER = 10  # points of a subset, at least
 EQUAL = 1e-5  # and so are those of equal evidence: the ends of a flat ridge
 
 
@@ -47,7 +47,7 @@ class EvidenceMax(Inference):
         Maximise the posterior density of the hyperparameters instead of their likelihood.
     starts : int, default=4
         Number of starting points.
-    tol : float, default=1e-6
+    tol : float, default=1e-5
         Stop when the gain still to be expected is below this, in nats.
     reach : float, default=1e5
         Bounds: a parameter stays within this factor of the median of its prior.
@@ -70,7 +70,7 @@ class EvidenceMax(Inference):
     inner: Conditional = field(default_factory=Laplace)
     prior: bool = False
     starts: int = 4
-    tol: float = 1e-6
+    tol: float = 1e-5
     reach: float = 1e5
     solves: ClassVar[type] = LatentGaussian
 
@@ -150,7 +150,10 @@ def find_peaks(
     n = len(problem.y)
 
     points = [centre]
-    for _ in range(starts - 1 if log_theta.size else 0):
+    if starts > 1 and any(size > 1 for size in log_theta.sizes.values()):
+        # many inputs make distances grow, and a kernel of unit scales would see no neighbours
+        points.append(centre + log_theta.vector_shift())
+    for _ in range(starts - len(points) if log_theta.size else 0):
         points.append(np.clip(log_theta.vector(problem.sample_theta(rng)), low + 1, high - 1))
     subset = getattr(problem, "subset", None)
     if n <= 2 * COARSE or subset is None or not log_theta.size:
@@ -159,7 +162,10 @@ def find_peaks(
     order = rng.permutation(n)
     size = min(n, max(COARSE, PER_PARAMETER * log_theta.size))
     small = subset(np.sort(order[:size])) if size < n else problem
-    found = _merge([_refine(small, inner, x, low, high, 1e-4, settings) for x in points], ROUGHLY)
+    rough = 1e-4 if log_theta.size <= 4 else 1e-2  # many parameters have many flat directions
+    found = _merge([_refine(small, inner, x, low, high, rough, settings) for x in points], ROUGHLY)
+    if log_theta.size > 4:
+        found = found[:1]
     if size == n:
         return found
     # what is far worse on the subset is further behind on all points

@@ -40,6 +40,10 @@ class LogTheta:
             return np.zeros(0)
         return np.log(np.concatenate([np.atleast_1d(theta[name]) for name in self.priors]))
 
+    def vector_shift(self) -> np.ndarray:
+        """Half the log number of entries, for each entry of a vector parameter."""
+        return np.concatenate([np.full(k, 0.5 * np.log(k)) for k in self.sizes.values()])
+
     def gradient(self, theta: Theta, slopes: dict[str, Any]) -> np.ndarray:
         """Derivatives for the logarithms from those for the parameters."""
         parts = [np.atleast_1d(theta[name] * slopes[name]) for name in self.priors]
