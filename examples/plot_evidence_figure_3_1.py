@@ -32,7 +32,8 @@ def main() -> None:
         ax.legend(
             ["all 32 labellings", "thresholds, 10 labellings"],
             title=f"noise level β = {beta:g}",
-            loc=(0.25, 0.6),
+            loc=(0.256, 0.62),
+            fontsize=8,
             framealpha=1,
         )
         ax.set_ylabel("evidence of the labelling")
