@@ -10,7 +10,9 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "bayeskern"
 FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = {
-    **dict.fromkeys(["checks", "conjugate", "errors", "linalg", "paired", "priors"], 0),
+    **dict.fromkeys(
+        ["checks", "conjugate", "covariance", "errors", "linalg", "paired", "priors"], 0
+    ),
     **dict.fromkeys(["datasets", "kernels", "likelihoods"], 1),
     **dict.fromkeys(["bayes", "classic"], 2),
     "infer": 3,
