@@ -68,16 +68,18 @@ def samplers():
 
 
 def growth():
-    Z = np.random.default_rng(9).standard_normal((50, 2))
+    rng = np.random.default_rng(9)
+    Z = rng.standard_normal((50, 2))
     sizes, costs = (250, 500, 1000, 2000), []
-    print("\nConeHMC, nugget 0.01, by size")
+    print("\nConeHMC, nugget 0.01, one true boundary, by size")
     for m in sizes:
-        problem = bk.BayesPoint(*data(m, nugget=0.01), RBF(), lam=0.01)
+        X = rng.standard_normal((m, 2))
+        y = np.where(np.sin(2 * X[:, 0]) + X[:, 1] > 0, 1.0, -1.0)
+        problem = bk.BayesPoint(X, y, RBF(), lam=0.01)
         ess, seconds, rhat, bounces = speed(bk.ConeHMC(draws=500, chains=2), problem, Z)
         costs.append(seconds / ess)
         print(
-            f"m = {m:5d}: {ess / seconds:8.0f} ESS/s, R-hat {rhat:.2f}, {bounces:.0f} bounces"
-            " a draw",
+            f"m = {m:5d}: {ess / seconds:8.0f} ESS/s, R-hat {rhat:.2f}, {bounces:.0f} bounces",
             flush=True,
         )
     slope = np.polyfit(np.log(sizes), np.log(costs), 1)[0]
@@ -115,7 +117,7 @@ def volumes(everything):
     volume_line("equicorrelated 1/2", of_gram(equi), -np.log(m + 1), particles=500)
     walk = gammaln(2 * m + 1) - 2 * gammaln(m + 1) - m * np.log(4)
     volume_line("random walk", of_gram(np.minimum(i[:, None], i)), walk, particles=500)
-    volume_line("identity", of_gram(np.eye(m)), -m * np.log(2), particles=50)
+    volume_line("identity", of_gram(np.eye(m)), -m * np.log(2))
     for nugget in NUGGETS if everything else NUGGETS[1:2]:
         problem = bk.BayesPoint(*data(m, nugget=nugget), RBF(), lam=nugget)
         volume_line(f"RBF, nugget {nugget:g}", problem, None)

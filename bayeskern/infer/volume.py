@@ -64,7 +64,7 @@ def closed_form(cone: Cone) -> float | None:
 def log_volume(
     problem: BayesPoint,
     *,
-    particles: int = 100,
+    particles: int = 75,
     replicates: int = 8,
     keep: float = 0.25,
     exact: bool = True,
@@ -87,7 +87,7 @@ def log_volume(
     ----------
     problem : BayesPoint
         Without label noise. Its slack is part of the volume.
-    particles : int, default=100
+    particles : int, default=75
         Particles of each replicate.
     replicates : int, default=8
         Independent runs; the standard error is that of their mean.
@@ -108,7 +108,7 @@ def log_volume(
     Notes
     -----
     The standard error grows like :math:`|\log P|` and falls like one over the square root of the
-    time: about 1 for :math:`\log P = -350` in 20 seconds.
+    time: about 1.5 for :math:`\log P = -350` with 500 points in half a minute, 0.7 for -62 in 3 s.
 
     Examples
     --------
