@@ -75,6 +75,10 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--delta", type=float, default=0.05)
 
     command("datasets", _datasets, "List the data sets that come with the package.")
+
+    sub = command("zoo", _zoo, "List the reference posteriors, or score a method against them.")
+    sub.add_argument("method", nargs="?", help="such as 'EP()', or 'all'; none lists the entries")
+    sub.add_argument("--seed", type=int, default=0)
     return parser
 
 
@@ -235,3 +239,18 @@ def _datasets(arguments: argparse.Namespace) -> None:
     for name in datasets.names():
         record = datasets.load(name)
         print(f"{name:18} {len(record.y):5} points  {record.description.splitlines()[0]}")
+
+
+def _zoo(arguments: argparse.Namespace) -> None:
+    from bayeskern import zoo
+
+    if arguments.method is None:
+        for name in zoo.list():
+            card = zoo.load(name).card
+            print(f"{name:24} {card['level']:13} {card['title']}")
+        return
+    known = zoo.methods()
+    if arguments.method != "all" and arguments.method not in known:
+        raise ValueError(f"there is no method {arguments.method!r}; say all, {', '.join(known)}")
+    for name in known if arguments.method == "all" else [arguments.method]:
+        print(zoo.check(known[name], random_seed=arguments.seed, name=name), end="\n\n", flush=True)
