@@ -125,7 +125,7 @@ class GaussianProcess(LatentGaussian):
 
         n = len(self.y)
         inputs = self.X
-        if isinstance(self.X, np.ndarray):
+        if isinstance(self.X, np.ndarray) and self.X.ndim == 2:
             inputs = pm.Data("X", self.X, dims=("obs", "feature"))
         if self.kernel.free():
             K = self.kernel.in_model()(inputs)
@@ -135,7 +135,7 @@ class GaussianProcess(LatentGaussian):
 
     def _model_coords(self) -> dict[str, Any]:
         coords = self.coords()
-        if isinstance(self.X, np.ndarray):
+        if isinstance(self.X, np.ndarray) and self.X.ndim == 2:
             coords["feature"] = np.arange(self.X.shape[1])
         return coords
 
