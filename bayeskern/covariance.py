@@ -20,6 +20,7 @@ from bayeskern._symmetric import b_matrix, evidence_gradient, mirror
 from bayeskern.errors import NotPSDError
 from bayeskern.linalg import cho_solve, cholesky
 
+STRONG = 1e-3  # above this value of W * K, dividing by W loses no more than three digits
 SMALL = 1e-6  # below this value of W * K, posterior variances are computed from K directly
 
 
@@ -105,6 +106,13 @@ class DensePosterior:
     @cached_property
     def cov(self) -> np.ndarray:
         """Posterior covariance."""
+        if "inverse" in self.__dict__ and (self.W * self.prior.diag).min() > STRONG:
+            # (W^-1/2 (I - B^-1) W^-1/2), without another product of matrices
+            cov = mirror(self.inverse)
+            cov *= -1.0 / self.root
+            cov /= self.root[:, None]
+            cov.flat[:: len(cov) + 1] += 1.0 / self.W
+            return cov
         return self.prior.K - self.reduction(self.prior.K, full=True)
 
     def sample(self, rng: np.random.Generator, draws: int) -> np.ndarray:

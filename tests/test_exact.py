@@ -38,6 +38,13 @@ def test_weight_space_and_function_space_agree():
     assert state.log_evidence == pytest.approx(exact, abs=1e-10)
 
 
+def test_covariance_from_the_inverse_of_b():
+    problem = GramProblem(RBF(1.5)(D1_X), D1_T, bk.Gaussian(0.4))
+    one, two = Exact().at(problem, {}), Exact().at(problem, {})
+    _ = two.grad_prior_cov  # leaves the inverse behind
+    assert two.cov == pytest.approx(one.cov, abs=1e-13)
+
+
 def test_gradient_equals_finite_differences():
     rng = np.random.default_rng(1)
     K = RBF(1.5)(D1_X)

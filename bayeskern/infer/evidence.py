@@ -60,7 +60,7 @@ class EvidenceMax(Inference):
     >>> gp = bk.GaussianProcess(X, [0.0, 0.8, 0.9, 0.1, -0.8], kernel, bk.Gaussian(0.1))
     >>> tree = EvidenceMax(bk.Exact()).run(gp, random_seed=1)
     >>> round(float(tree.fit["theta_rbf_lengthscale"]), 2)
-    1.85
+    1.68
 
     References
     ----------
@@ -171,9 +171,10 @@ def find_peaks(
     # what is far worse on the subset is further behind on all points
     found = [p for p in found if p.value > found[0].value - 3.0][:3]
     if n > 2 * MIDDLE > 2 * size:
-        middle, before, size = subset(np.sort(order[:MIDDLE])), size, MIDDLE
+        before, size = size, min(max(MIDDLE, n // 3), 700)
+        middle = subset(np.sort(order[:size]))
         found = [
-            _refine(middle, inner, p.x, low, high, 1e-4, settings, before / MIDDLE * p.inverse)
+            _refine(middle, inner, p.x, low, high, 1e-4, settings, before / size * p.inverse)
             for p in found
         ]
         found = _merge(found, ROUGHLY)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
 DRAWS = 1000
-MOST = 4_000_000  # numbers drawn in all; fewer draws where there are many points
+MOST = 1_000_000  # numbers drawn in all; fewer draws where there are many points
 
 
 def from_gaussian(
