@@ -130,7 +130,11 @@ class DensePosterior:
     @cached_property
     def sampler(self) -> np.ndarray:
         """A factor of the posterior covariance."""
-        return cholesky(self.cov, name="the posterior covariance").L
+        try:
+            return cholesky(self.cov, name="the posterior covariance").L
+        except NotPSDError:  # nearly certain: what is left of K after K R K is rounding error
+            values, vectors = np.linalg.eigh(self.cov)
+            return vectors * np.sqrt(np.maximum(values, 0.0))
 
     def gradient(self, alpha: np.ndarray, implicit: np.ndarray | None = None) -> np.ndarray:
         """Return ``(alpha alpha' - R) / 2 + (u alpha' + alpha u') / 2`` with ``u = implicit``."""

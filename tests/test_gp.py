@@ -288,3 +288,8 @@ class TestRegressor:
         _, quiet = gp.predict([[1.0], [30.0]], return_std=True, include_noise=False)
         assert np.all(quiet < sd)
         assert gp.sample_y([[1.0]], 5, random_state=0).shape == (5, 1)
+
+    def test_noiseless_data_leave_nothing_to_draw(self):
+        X = np.linspace(0, 3, 12)[:, None]
+        gp = bk.GPRegressor(bk.RBF(1.0), noise=1e-7, random_state=0).fit(X, np.sin(X[:, 0]))
+        assert float(gp.idata_["posterior"]["f"].std("draw").max()) < 1e-5

@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import logit, ndtr
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -77,7 +77,8 @@ class _GP(BaseEstimator):
 
     def predictive(self, X: Any, *, diag: Any = None) -> Predictive:
         """Everything the posterior says about ``f`` and ``y`` at new inputs."""
-        return predict(self.problem_, self.idata_, self._new(X, diag))
+        new = self._new(X, diag)
+        return predict(self.problem_, self.idata_, new)
 
     def latent_gaussian(self, X: Any) -> tuple[np.ndarray, np.ndarray] | None:
         """Joint mean and covariance of the latent function; None if the fit is not Gaussian."""
@@ -85,9 +86,7 @@ class _GP(BaseEstimator):
         if "fit" not in self.idata_.children or "alpha" not in self.idata_["fit"]:
             return None
         state, theta = restore(self.problem_, self.idata_)
-        return state.predict(
-            self.problem_.cross_cov(theta, new), self.problem_.new_cov(theta, new)
-        )
+        return state.predict(self.problem_.cross_cov(theta, new), self.problem_.new_cov(theta, new))
 
     @property
     def model_(self) -> Any:
@@ -155,7 +154,7 @@ class GPRegressor(RegressorMixin, _GP):
         self._mean, self._spread = 0.0, 1.0
         if self.kernel is None:
             self._mean, self._spread = y.mean(), y.std() or 1.0
-        noise = self.noise if self.noise is not None else Prior("HalfNormal", sigma=0.5)
+        noise = self.noise if self.noise is not None else Prior("LogNormal", mu=-2.0, sigma=1.5)
         if isinstance(noise, int | float):
             noise = noise / self._spread
         method = self.inference or EvidenceMax(Exact(), prior=True)
@@ -261,16 +260,18 @@ class GPClassifier(ClassifierMixin, _GP):
 
     def predict(self, X: Any, *, diag: Any = None) -> np.ndarray:
         """The most probable class."""
-        return self.classes_[self.predict_proba(X, diag=diag).argmax(axis=1)]
+        best = self.predict_proba(X, diag=diag).argmax(axis=1)
+        return self.classes_[best]
 
     def decision_function(self, X: Any, *, diag: Any = None) -> np.ndarray:
-        """Posterior mean of the latent function; one column per class if there are several."""
+        """Log odds of the averaged probability; one column per class if there are several."""
         check_is_fitted(self)
         if len(self.classes_) > 2:
             X = read_inputs(self, X, reset=False)
             columns = [e.decision_function(X, diag=diag) for e in self.estimators_]
             return np.stack(columns, axis=1)
-        return self.predictive(X, diag=diag).mean
+        p = self.predictive(X, diag=diag).response()
+        return logit(np.clip(p, 1e-300, 1 - 1e-16))
 
     def certificate_inputs(self, X: Any, y: Any) -> dict[str, Any]:
         """What generalisation bounds need to know of this fit, measured on ``X`` and ``y``."""
