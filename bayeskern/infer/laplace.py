@@ -99,9 +99,7 @@ def newton_cg(
     conjugate gradients, with the inverse of ``B`` at a nearby point for a preconditioner.
     """
     if type(likelihood) is Logit and len(y) < FEW:
-        ok, *found = logit_mode(
-            prior.K, y, 2.0 / likelihood.beta, start, mirror(inverse), tol, CG_STEPS
-        )
+        ok, *found = logit_mode(prior.K, y, likelihood._c, start, mirror(inverse), tol, CG_STEPS)
         return tuple(found) if ok else None  # type: ignore[return-value]
     alpha, f = start, prior.times(start)
 
