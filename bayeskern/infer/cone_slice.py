@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayeskern.bayes.bayespoint import BayesPoint
+from bayeskern.checks import whole
 from bayeskern.infer._cone_sampler import ConeSampler
 
 
@@ -30,8 +31,6 @@ class ConeSlice(ConeSampler):
     thin: int = 1
 
     def __post_init__(self):
-        from bayeskern.checks import whole
-
         super().__post_init__()
         whole(self.thin, "thin", least=1)
 
