@@ -3,6 +3,8 @@
 #   make test    install into .venv and run the tests
 
 PYTHON_ENV := .venv/bin
+# two workers on two cores: threads of the BLAS would only wait for each other
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .PHONY: demo test test-all lint setup lock clean
 
@@ -10,10 +12,10 @@ demo: setup
 	@$(PYTHON_ENV)/bayeskern compare
 
 test: setup
-	@$(PYTHON_ENV)/python -m pytest -n 2 --dist loadfile -m "not slow" --doctest-modules bayeskern tests
+	@$(ONE_THREAD) $(PYTHON_ENV)/python -m pytest -n 2 --dist loadfile -m "not slow" --doctest-modules bayeskern tests
 
 test-all: setup  ## also what compiles PyMC models or runs long chains
-	@$(PYTHON_ENV)/python -m pytest -n 2 --dist loadfile --doctest-modules bayeskern tests
+	@$(ONE_THREAD) $(PYTHON_ENV)/python -m pytest -n 2 --dist loadfile --doctest-modules bayeskern tests
 
 lint: setup
 	@$(PYTHON_ENV)/ruff check .
