@@ -60,6 +60,7 @@ __getattr__, __dir__, __all__ = attach(
         "kernels.strings": ["BagOfWords", "Subsequence", "Substring"],
         "likelihoods": ["Gaussian", "Hinge", "LabelFlip", "Likelihood", "Logit", "Probit", "Step"],
         "priors": ["Prior"],
+        "strategies": [],
         "zoo": [],
     },
 )
