@@ -292,7 +292,8 @@ class BayesFisherClassifier(ClassifierMixin, BaseEstimator):
     def certificate_inputs(self, X: Any, y: Any) -> dict[str, Any]:
         """What generalisation bounds need to know of this fit, measured on ``X`` and ``y``.
 
-        ``kl`` is the divergence of the posterior from the prior, where it has a closed form.
+        ``kl`` is the divergence of the posterior from the prior, where it has a closed form; the
+        Gibbs risk is an average over draws, so that bounds on it are marked heuristic.
         """
         Z = self.features(X)
         signs = np.where(np.asarray(y) == self.classes_[1], 1.0, -1.0)
@@ -302,6 +303,7 @@ class BayesFisherClassifier(ClassifierMixin, BaseEstimator):
             "kind": "bayes_fisher",
             "margins": signs * self.decision_function(X),
             "gibbs_risk": float(vote.mean()),
+            "gibbs_risk_sampled": True,
             "prior_depends_on_data": self.kernel is not None
             or (self.m0 is None and self.Psi0 is None),
         }

@@ -197,8 +197,9 @@ def _volume(facts: Facts) -> float:
 
 
 def _estimated(facts: Facts) -> bool:
-    """Whether the volume of version space comes from a sampler, without a confidence limit."""
-    return facts.kind == "bayes_point" and not facts.get("log_volume_exact", False)
+    """Whether a volume or a Gibbs risk comes from a sampler, without a confidence limit."""
+    sampled = bool(facts.get("gibbs_risk_sampled", False))
+    return sampled or (facts.kind == "bayes_point" and not facts.get("log_volume_exact", False))
 
 
 def _of_volume(function: Callable[[int, float, float], Bound]) -> Candidate:

@@ -14,6 +14,7 @@ LABELS = {
     "bayes_point": "the Bayes point machine",
     "lipschitz": "a Lipschitz classifier",
     "fisher": "the Fisher discriminant",
+    "bayes_fisher": "the Bayesian discriminant",
     "svm": "the support vector machine",
     "perceptron": "the perceptron",
 }
