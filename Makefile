@@ -5,11 +5,13 @@
 PYTHON_ENV := .venv/bin
 # two workers on two cores: threads of the BLAS would only wait for each other
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# keep compiled modules, else every process compiles its imports again
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-all lint setup lock clean
 
 demo: setup
-	@$(PYTHON_ENV)/bayeskern compare
+	@$(ONE_THREAD) $(PYTHON_ENV)/bayeskern compare
 
 test: setup
 	@$(ONE_THREAD) $(PYTHON_ENV)/python -m pytest -n 2 --dist loadfile -m "not slow" --doctest-modules bayeskern tests
