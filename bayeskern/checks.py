@@ -88,7 +88,8 @@ def as_gram(K: Any, name: str = "K", *, psd: bool = False) -> np.ndarray:
     if np.abs(K - K.T).max() > 1e-8 * max(np.abs(K).max(), np.finfo(float).tiny):
         i, j = np.unravel_index(np.abs(K - K.T).argmax(), K.shape)
         raise ValueError(
-            f"{name} must be symmetric, got {K[i, j]:.6g} at ({i}, {j}) and {K[j, i]:.6g} at ({j}, {i})"
+            f"{name} must be symmetric, got {K[i, j]:.6g} at ({i}, {j})"
+            f" and {K[j, i]:.6g} at ({j}, {i})"
         )
     K = (K + K.T) / 2
     if psd:

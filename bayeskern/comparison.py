@@ -375,9 +375,20 @@ def _gather(
         aucs.append(roc_auc_score(t, p))
     fitted, costs, failure = _fit_all(estimator, X, y)
     facts = _facts(fitted, X, y, delta) if fitted is not None else {}
-    columns = (np.array(v) for v in (errors, losses, briers, aucs))
+    seconds, predict_seconds, peak = costs
     return ModelReport(
-        name, *columns, probabilities, *costs, fitted=fitted, facts=facts, failure=failure
+        name=name,
+        errors=np.array(errors),
+        log_losses=np.array(losses),
+        briers=np.array(briers),
+        aucs=np.array(aucs),
+        probabilities=probabilities,
+        fit_seconds=seconds,
+        predict_seconds=predict_seconds,
+        peak_mb=peak,
+        fitted=fitted,
+        facts=facts,
+        failure=failure,
     )
 
 

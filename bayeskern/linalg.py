@@ -48,8 +48,8 @@ def cholesky(K: np.ndarray, *, name: str = "K", jitters: tuple[float, ...] = JIT
         if info == 0 and np.isfinite(L[-1, -1]):
             return Factor(L, jitter)
     raise NotPSDError(
-        f"{name} could not be factored even with a jitter of {jitters[-1]:g} times its mean diagonal"
-        f" {scale:.3g}: it is not positive semidefinite"
+        f"{name} could not be factored even with a jitter of {jitters[-1]:g} times its mean"
+        f" diagonal {scale:.3g}: it is not positive semidefinite"
     )
 
 

@@ -139,6 +139,7 @@ def methods() -> dict[str, Any]:
     exact = {"exact": True}
     return {
         "Exact()": bk.Exact(),
+        "Conjugate()": bk.Conjugate(),
         "Laplace()": bk.Laplace(),
         "EP()": bk.EP(),
         "EvidenceMax(Exact(), starts=16)": bk.EvidenceMax(bk.Exact(), starts=16),
@@ -157,6 +158,9 @@ def methods() -> dict[str, Any]:
         "Billiard()": bk.Billiard(),
         "KernelGibbs()": bk.KernelGibbs(),
         "PerceptronSampling()": bk.PerceptronSampling(),
+        "SparseBayes()": bk.SparseBayes(),
+        "SparseSequential()": bk.SparseSequential(),
+        "SparseVariational()": bk.SparseVariational(),
     }
 
 
@@ -359,7 +363,7 @@ def _errors(draws: np.ndarray, reference: Mapping[str, Any], tree: Any, name: st
     draws = draws.reshape(*draws.shape[:2], -1)
     ref = {key: np.ravel(np.asarray(value, dtype=float)) for key, value in reference.items()}
     fixed = np.ptp(draws, axis=(0, 1)).max() == 0  # a point estimate
-    closed = name == "f" and "fit" in tree and "mean_vector" in tree["fit"]
+    closed = name == "f" and "fit" in tree and "variance" in tree["fit"]
     if fixed or closed:
         mean, sd = draws.mean(axis=(0, 1)), np.zeros(draws.shape[-1])
         if closed:
@@ -392,6 +396,6 @@ def _errors(draws: np.ndarray, reference: Mapping[str, Any], tree: Any, name: st
         "mean": float(np.abs((mean - ref["mean"]) / ref["sd"]).max()),
         "sd": float(np.abs(sd / ref["sd"] - 1).max()),
         "z": np.concatenate(zs),
-        "noise": max(noise),
+        "noise": float(max(noise)),
         "ess": min(float(az.ess(c)) for c in columns) / inflate**2,
     }

@@ -117,6 +117,7 @@ class TestClosedForm:
         ({"Psi0": [[1.0, 2.0], [2.0, 1.0]]}, "Psi"),
         ({"X": np.where(X > 2, np.nan, X)}, "X must be finite"),
         ({"scale_prior": "jeffreys"}, "scale_prior must be one of"),
+        ({"scale_prior": "lkj", "y": np.r_[Y[:-1], 0]}, "missing labels need"),
     ],
 )
 def test_bad_input(changes, text):
@@ -264,7 +265,7 @@ class TestPyMC:
         import arviz_stats as az
 
         problem = twelve()
-        tree = bk.NUTS(draws=1000, tune=1000, chains=2).run(problem, random_seed=3)
+        tree = bk.NUTS(draws=1000, tune=500, chains=2).run(problem, random_seed=3)
         posterior = tree["posterior"]
         exact = problem.posterior
         truth = {

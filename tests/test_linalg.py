@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from bayeskern import linalg
 from bayeskern.errors import NotPSDError
 

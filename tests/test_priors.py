@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 from bayeskern.priors import _DENSITIES, Prior
 
 PRIORS = [

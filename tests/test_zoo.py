@@ -13,6 +13,10 @@ ENTRIES = zoo.list()
 ROUNDING = 1e-9
 SLOW = {"NUTS()", "HyperNUTS(Laplace())", "HyperNUTS(EP())", "HyperNUTS(Laplace(), exact=True)"}
 SLOW |= {"EllipticalSlice()", "HyperImportance(EP(), exact=True)"}
+SAMPLED = {  # where chains over everything are worth their minutes
+    "NUTS()": {"bayes-fisher-twelve", "gp-logit-threepoint"},
+    "EllipticalSlice()": {n for n in ENTRIES if n.endswith("threepoint")} | {"labelflip-cone3"},
+}
 
 
 def pairs():
@@ -22,6 +26,11 @@ def pairs():
         for key, method in zoo.methods().items():
             if key.startswith("EvidenceMax") and not problem.free():
                 continue  # the inner method, which is here anyway
+            gaussian = isinstance(getattr(problem, "likelihood", None), bk.Gaussian)
+            if gaussian and key.startswith("Hyper") and "Exact" not in key:
+                continue  # Laplace and EP are exact here
+            if name not in SAMPLED.get(key, ENTRIES):
+                continue
             try:
                 method.check(problem)
             except ValueError:
@@ -75,12 +84,13 @@ def test_method_against_reference(name, key):
             assert abs(score.evidence_error) < max(4 * score.evidence_se, ROUNDING)
         return
     # as bad as the card says: neither worse nor much better
-    slack = 4 * score.noise
-    found = {"mean": score.mean_error, "sd": score.sd_error}
-    if not np.isnan(score.evidence_error):
-        found["log_evidence"] = abs(score.evidence_error)
-    for what, value in found.items():
-        assert value == pytest.approx(expected[what], rel=0.1, abs=slack + ROUNDING), what
+    slack = 4 * score.noise + ROUNDING
+    assert score.mean_error == pytest.approx(expected["mean"], rel=0.1, abs=slack)
+    assert score.sd_error == pytest.approx(expected["sd"], rel=0.1, abs=slack)
+    if "log_evidence" in expected:
+        slack = 4 * score.evidence_se + ROUNDING
+        found = abs(score.evidence_error)
+        assert found == pytest.approx(expected["log_evidence"], rel=0.1, abs=slack)
 
 
 def test_edited_reference_is_refused(tmp_path):

@@ -1,5 +1,6 @@
 """The Bayesian discriminant: Gaussian classes whose parameters are inferred, not plugged in."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -135,6 +136,8 @@ class BayesFisher(Problem):
         for name, value in values.items():
             object.__setattr__(self, name, value)
         one_of(self.scale_prior, "scale_prior", SCALE_PRIORS)
+        if self.scale_prior == "lkj" and not self.labelled.all():
+            raise ValueError("missing labels need scale_prior='wishart', got 'lkj'")
         self.prior  # noqa: B018  # refuses numbers that make no proper prior
 
     @property
@@ -296,19 +299,32 @@ class BayesFisher(Problem):
 
         By Bartlett's decomposition :math:`\Sigma^{-1} = B B'` with :math:`B` a factor of
         :math:`\Psi_0^{-1}` times a triangle of normals and roots of chi-squares, and
-        :math:`\mu_y = m_0 + e_y B^{-1} / \sqrt{\kappa_0}` with :math:`e_y` normal.
+        :math:`\mu_y = m_0 + e_y B^{-1} / \sqrt{\kappa_0}` with :math:`e_y` normal. With missing
+        labels the coordinates are those of the posterior given the labelled points, which is
+        their prior for the others: chains then start with the classes the right way round.
         """
         import pymc as pm
         import pytensor.tensor as pt
 
-        d = self.X.shape[1]
+        missing = not self.labelled.all()
+        seen = dataclasses.replace(self, X=self.X[self.labelled], y=self.y[self.labelled])
+        belief = seen.posterior if missing else self.prior
+        rows = self.X[~self.labelled] if missing else self.X
+        parts = belief.parts * 2 if self.shared else belief.parts
+        index = (0, 1) if self.shared else (0, 0)
         with pm.Model(coords=self.coords()) as model:
-            p = pm.Beta("p", self.a0, self.b0)
+            p = pm.Beta("p", belief.plus.a, belief.plus.b)
             e = pm.Normal("e", 0.0, 1.0, dims=("cls", "feature"))
-            names = [""] if self.shared else ["_minus", "_plus"]
-            scales = [self._precision_root(name) for name in names] * (2 if self.shared else 1)
-            inverses: list[Any] = [pt.linalg.inv(B) for B in scales]
-            mu = [self.m0 + e[c] @ inverses[c] / np.sqrt(self.kappa0) for c in range(2)]
+            if self.shared:
+                roots = [self._precision_root("", parts[0])] * 2
+            else:
+                names = ("_minus", "_plus")
+                roots = [self._precision_root(*pair) for pair in zip(names, parts, strict=True)]
+            inverses: list[Any] = [pt.linalg.inv(B) for B in roots]
+            mu = [
+                parts[c].m[k] + e[c] @ inverses[c] / np.sqrt(parts[c].kappa[k])
+                for c, k in enumerate(index)
+            ]
             pm.Deterministic("mu", pt.stack(mu), dims=("cls", "feature"))
             cov = [inverse.T @ inverse for inverse in inverses]
             together = cov[0] if self.shared else pt.stack(cov)
@@ -316,33 +332,33 @@ class BayesFisher(Problem):
             logs = [
                 pt.log(weight)
                 + pt.log(pt.abs(pt.diagonal(B))).sum()
-                - 0.5 * (((self.X - m) @ B) ** 2).sum(axis=1)
-                - d / 2 * np.log(2 * np.pi)
-                for weight, B, m in zip((1 - p, p), scales, mu, strict=True)
+                - 0.5 * (((rows - m) @ B) ** 2).sum(axis=1)
+                - rows.shape[1] / 2 * np.log(2 * np.pi)
+                for weight, B, m in zip((1 - p, p), roots, mu, strict=True)
             ]
-            known = pt.where(self.y > 0, logs[1], logs[0])
-            if not self.labelled.all():
-                known = pt.where(self.labelled, known, pt.logaddexp(*logs))
-            pm.Potential("y", known.sum())
+            if missing:
+                pm.Potential("y", pt.logaddexp(*logs).sum() + seen.log_evidence)
+            else:
+                pm.Potential("y", pt.where(self.y > 0, logs[1], logs[0]).sum())
         return model
 
-    def _precision_root(self, name: str) -> Any:
+    def _precision_root(self, name: str, part: NormalInverseWishart) -> Any:
         """Triangular ``B`` with precision ``B B'``, made of independent variables."""
         import pymc as pm
         import pytensor.tensor as pt
 
         d = self.X.shape[1]
         if self.scale_prior == "lkj":
-            sd = pm.HalfNormal.dist(sigma=np.sqrt(np.diagonal(self.Psi0) / self.nu0), shape=d)
+            sd = pm.HalfNormal.dist(sigma=np.sqrt(np.diagonal(part.Psi) / part.nu), shape=d)
             L, _, _ = pm.LKJCholeskyCov("chol" + name, eta=2.0, n=d, sd_dist=sd)
             inverse: Any = pt.linalg.inv(L)
             return inverse.T
-        c2: Any = pm.ChiSquared("c2" + name, nu=self.nu0 - np.arange(d), shape=d)
+        c2: Any = pm.ChiSquared("c2" + name, nu=part.nu - np.arange(d), shape=d)
         A = pt.diag(pt.sqrt(c2))
         if d > 1:
             z = pm.Normal("z" + name, 0.0, 1.0, shape=d * (d - 1) // 2)
             A = pt.set_subtensor(A[np.tril_indices(d, -1)], z)
-        return np.linalg.cholesky(np.linalg.inv(self.Psi0)) @ A
+        return np.linalg.cholesky(np.linalg.inv(part.Psi)) @ A
 
 
 def _partial_labels(y: Any, n: int) -> np.ndarray:

@@ -46,7 +46,8 @@ class _GP(BaseEstimator):
 
     def _prepare(self, X: Any) -> tuple[Any, Kernel]:
         """Return training inputs and kernel, scaled by the data where no kernel was given."""
-        self._centre, self._scale = 0.0, 1.0
+        self._centre: Any = 0.0
+        self._scale: Any = 1.0
         if self.kernel is None:
             self._centre, spread = X.mean(axis=0), X.std(axis=0)
             self._scale = np.where(spread > 0, spread, 1.0)
@@ -66,7 +67,7 @@ class _GP(BaseEstimator):
         check_is_fitted(self)
         X = read_inputs(self, X, reset=False)
         if isinstance(self.kernel, str):
-            return self.problem_.kernel.right.rows(X, diag)
+            return self.problem_.kernel.right.rows(X, diag)  # type: ignore[attr-defined]
         return X if isinstance(X, list) else (X - self._centre) / self._scale
 
     def _fit(self, X: Any, y: np.ndarray, likelihood: Likelihood, method: Inference) -> None:

@@ -13,7 +13,7 @@ from bayeskern.infer.base import Inference
 from bayeskern.infer.result import as_datatree
 from bayeskern.linalg import cholesky
 
-LogDensity = Callable[[np.ndarray], float]
+LogDensity = Callable[[Any], float]
 
 
 def elliptical_slice_step(

@@ -1,6 +1,6 @@
 """Elliptical slice sampling as a step method of PyMC, for any model with a Gaussian vector."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from pymc.blocking import RaveledVars
@@ -40,7 +40,7 @@ class EllipticalSliceStep(ArrayStepShared):
     name = "elliptical_slice"
     default_blocked = True
     default_tune_steps = 0
-    stats_dtypes_shapes = {"n_tried": (np.int64, []), "loglike": (np.float64, [])}  # noqa: RUF012
+    stats_dtypes_shapes: ClassVar[dict] = {"n_tried": (np.int64, []), "loglike": (np.float64, [])}
     _state_class = EllipticalSliceState
 
     def __init__(

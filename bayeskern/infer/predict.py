@@ -8,8 +8,8 @@ from scipy.special import logsumexp
 
 from bayeskern.bayes.problem import LatentGaussian, Theta
 from bayeskern.checks import whole
-from bayeskern.infer.base import GaussianState
 from bayeskern.covariance import as_prior
+from bayeskern.infer.base import GaussianState
 from bayeskern.likelihoods import Likelihood
 from bayeskern.linalg import cholesky
 
@@ -43,7 +43,7 @@ class Predictive:
         """Posterior variance of the latent function or, with ``noise``, of the target."""
         total = self.variances.mean(axis=0) + self.means.var(axis=0)
         if noise:
-            total = total + np.mean([lik.sigma**2 for lik in self.likelihoods])  # type: ignore[attr-defined]
+            total = total + float(np.mean([lik.sigma**2 for lik in self.likelihoods]))  # type: ignore[attr-defined]
         return total
 
     def response(self) -> np.ndarray:
