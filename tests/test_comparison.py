@@ -191,3 +191,18 @@ class TestCommand:
 def test_every_standard_model_has_a_name():
     for name in ("gp", "gp-ep", "rvm", "bayes-point", "svm", "kernel-logistic", "kernel-fisher"):
         assert hasattr(model_named(name), "fit")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_gives_the_serial_result(comparison, data, models):
+    import joblib
+
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as two,
+        distributed.Client(two),
+        joblib.parallel_config(backend="dask"),
+    ):
+        again = compare(models, *data, folds=4, repeats=2, random_state=3)
+    np.testing.assert_array_equal(again.table()["log_loss"], comparison.table()["log_loss"])
