@@ -1,7 +1,8 @@
 """Does it pay to normalise the kernel? Margin machines over polynomial degrees (figure 5.1).
 
 The bound on a margin machine's risk uses the margin relative to the length of each point, so
-normalising in feature space should matter more as the degree grows and lengths spread out.
+normalising in feature space should matter more as the degree grows and lengths spread out. It
+does on the wines; on the digits, where plain lengths carry information, it costs a little.
 """
 
 from pathlib import Path
