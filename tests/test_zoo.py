@@ -2,12 +2,15 @@
 
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import bayeskern as bk
 from bayeskern import zoo
+from bayeskern.cli import main
 
 ENTRIES = zoo.list()
 ROUNDING = 1e-9
@@ -104,6 +107,31 @@ def test_edited_reference_is_refused(tmp_path):
     path.write_text(json.dumps(content))
     with pytest.raises(ValueError, match="does not match its checksum"):
         _ = copy.reference
+
+
+@pytest.mark.parametrize("name", ["gp-regression-fixed", "bayespoint-gram3"])
+def test_reference_can_be_made_again(name, tmp_path):
+    entry = zoo.load(name)
+    copy = zoo.Entry(name, tmp_path / name)
+    shutil.copytree(entry.folder, copy.folder)
+    shutil.copy(entry.folder.parent / "_oracles.py", tmp_path)
+    (copy.folder / "reference.json").unlink()
+    subprocess.run([sys.executable, copy.folder / "make_reference.py"], check=True)
+    assert copy.reference["log_evidence"] == pytest.approx(entry.reference["log_evidence"])
+    for variable, summary in entry.reference["variables"].items():
+        for key, value in summary.items():
+            made = copy.reference["variables"][variable][key]
+            np.testing.assert_allclose(made, value, rtol=1e-8, atol=1e-10)
+
+
+def test_command_lists_and_scores(capsys):
+    assert main(["zoo"]) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in ENTRIES)
+    assert main(["zoo", "Exact()"]) == 0
+    assert "gp-regression-fixed" in capsys.readouterr().out
+    assert main(["zoo", "Exactly()"]) == 2
+    assert "there is no method 'Exactly()'" in capsys.readouterr().err
 
 
 def test_unknown_entry_is_named():
