@@ -9,6 +9,7 @@ import hashlib
 import importlib.util
 import json
 import math
+import textwrap
 import time
 import tomllib
 import warnings
@@ -242,7 +243,7 @@ class Scorecard:
                 f"{s.entry:24} {_short(s.mean_error):>8} {_short(s.sd_error):>8}"
                 f" {_short(s.z, '.1f'):>5} {_short(s.evidence_error, '+.1e'):>9}"
                 f" {_short(s.ess_per_second, '.0f'):>8} {_short(s.cpu_seconds, '.2f'):>7}"
-                + (f"  {s.message}" if s.message else "")
+                + (f"  {textwrap.shorten(s.message, 50)}" if s.message else "")
             )
         refused = sum(s.outcome == "refused" for s in self.scores)
         lines += [f"{s.entry:24} failed: {s.message}" for s in self.failures]
@@ -310,7 +311,7 @@ def _score(method: Any, entry: Entry, random_seed: int) -> Score:
         return Score(entry.name, "failed", message=f"{type(error).__name__}: {error}")
     seconds = max(time.process_time() - start, 1e-6)
     said = [str(w.message) for w in caught if "bayeskern" in w.filename]
-    return compare(entry, tree, cpu_seconds=seconds, message="; ".join(said))
+    return compare(entry, tree, cpu_seconds=seconds, message="; ".join(dict.fromkeys(said)))
 
 
 def compare(entry: Entry, tree: Any, *, cpu_seconds: float = math.nan, message: str = "") -> Score:
