@@ -19,6 +19,7 @@ ESTIMATORS = [
     SpectralClusterer(n_neighbors=5, laplacian="rw"),
     KernelKMeans(),
     DiffusionMap(),
+    DiffusionMap(n_neighbors=8),
     KernelPCA(),
     LipschitzClassifier(),
     LipschitzClassifier(C=None),
@@ -98,6 +99,15 @@ class TestDiffusionMap:
             near = model.transform(X[:50] + 1e-3)
             spread = model.embedding_.std(axis=0)
             assert np.abs((near - model.embedding_[:50]) / spread).max() < 0.25
+
+    @pytest.mark.parametrize("d", [2, 40])
+    def test_old_points_keep_their_coordinates(self, d):
+        X = np.random.default_rng(0).normal(size=(300, d))
+        model = DiffusionMap(2, n_neighbors=8).fit(X)
+        some = np.random.default_rng(1).permutation(300)[:70]
+        np.testing.assert_allclose(
+            model.transform(X[some]), model.embedding_[some], atol=1e-8 * np.ptp(model.embedding_)
+        )
 
 
 class TestLipschitzClassifier:

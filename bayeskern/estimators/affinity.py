@@ -78,7 +78,27 @@ class Affinity:
             np.put_along_axis(K, drop, 0.0, axis=1)
             return K
         assert self.n_neighbors is not None
+        if self.weight == "gauss":
+            return self._as_in_graph(Z, self.n_neighbors)
         d, j = nearest(self.X, self.n_neighbors, queries=Z)
         start = np.arange(0, d.size + 1, self.n_neighbors)
         values = self._profile(d.ravel())
         return sparse.csr_array((values, j.ravel(), start), shape=(len(Z), len(self.X)))
+
+    def _as_in_graph(self, Z: np.ndarray, k: int) -> sparse.csr_array:
+        """Join new points by the rule of the graph: a remembered one has its old row, up to ties.
+
+        That row holds the point itself, its ``k`` nearest, and those it is among the ``k`` nearest
+        of: the points whose own ``k``-th neighbour is no closer.
+        """
+        from scipy.spatial import cKDTree
+
+        n, q = len(self.X), len(Z)
+        reach = nearest(self.X, k)[0][:, -1] * (1 + 1e-9)
+        found = cKDTree(Z).query_ball_point(self.X, reach)
+        back = np.repeat(np.arange(n), [len(rows) for rows in found])
+        rows = np.concatenate([np.repeat(np.arange(q), k + 1), np.concatenate(found).astype(int)])
+        columns = np.concatenate([nearest(self.X, k + 1, queries=Z)[1].ravel(), back])
+        rows, columns = np.divmod(np.unique(rows * n + columns), n)
+        lengths = np.linalg.norm(Z[rows] - self.X[columns], axis=1)
+        return sparse.csr_array((self._profile(lengths), (rows, columns)), shape=(q, n))
