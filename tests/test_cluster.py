@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist
-from sklearn.cluster import SpectralClustering
+from sklearn.cluster import AgglomerativeClustering, SpectralClustering
 from sklearn.datasets import load_iris, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
@@ -13,6 +14,7 @@ from bayeskern.classic.cluster import (
     kmeans,
     kmeans_energy,
     kmeans_plus_plus,
+    linkage,
     sanity,
     spectral_bipartition,
     spectral_clustering,
@@ -364,3 +366,104 @@ class TestSanity:
     def test_one_point(self):
         with pytest.raises(ValueError, match="at least two points"):
             sanity(spectral_clustering(np.ones((1, 1)), 1))
+
+
+def merge_by_definition(D, method):
+    """Heights and partitions of linkage, by looking at all pairs of clusters at every step."""
+    rule = {"single": np.min, "complete": np.max, "average": np.mean}[method]
+    groups = [[i] for i in range(len(D))]
+    heights, partitions = [], [list(groups)]
+    while len(groups) > 1:
+        pairs = [(a, b) for a in range(len(groups)) for b in range(a)]
+        between = [rule(D[np.ix_(groups[a], groups[b])]) for a, b in pairs]
+        a, b = pairs[int(np.argmin(between))]
+        heights.append(min(between))
+        groups = [g for i, g in enumerate(groups) if i not in (a, b)] + [groups[a] + groups[b]]
+        partitions.append(list(groups))
+    return np.array(heights), partitions
+
+
+class TestLinkage:
+    METHODS = ("single", "complete", "average")
+
+    def distances(self, n=25, seed=0):
+        X = np.random.default_rng(seed).normal(size=(n, 2))
+        return cdist(X, X)
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_is_the_definition(self, method):
+        D = self.distances()
+        tree = linkage(D, method)
+        heights, partitions = merge_by_definition(D, method)
+        np.testing.assert_allclose(tree.heights, heights, rtol=1e-12)
+        truth = np.zeros(len(D))
+        meeting = np.full_like(D, np.inf)
+        for height, groups in zip([0.0, *heights], partitions, strict=True):
+            apart = np.ones_like(D, dtype=bool)
+            for c, group in enumerate(groups):
+                truth[group] = c
+                apart[np.ix_(group, group)] = False
+            labels = tree.labels(len(groups))
+            assert same(labels, truth) and labels.max() == len(groups) - 1
+            assert same(tree.labels_at(height * (1 + 1e-9)), truth)
+            meeting[~apart] = np.minimum(meeting[~apart], height)
+        np.testing.assert_allclose(tree.ultrametric(), meeting, rtol=1e-12)
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_agrees_with_scikit_learn(self, method):
+        D = self.distances(80, seed=1)
+        for k in (2, 5, 20):
+            peer = AgglomerativeClustering(k, metric="precomputed", linkage=method).fit(D)
+            assert same(linkage(D, method).labels(k), peer.labels_)
+
+    def test_single_linkage_is_the_threshold_graph_and_the_spanning_tree(self):
+        D = self.distances(60, seed=2)
+        tree = linkage(D)
+        spanning = csgraph.minimum_spanning_tree(D).toarray()
+        np.testing.assert_allclose(tree.heights, np.sort(spanning[spanning > 0]))
+        for k in (2, 3, 10, 59):
+            height = tree.heights[len(D) - k - 1]
+            threshold = csgraph.connected_components(height >= D)[1]
+            longest = np.sort(spanning[spanning > 0])[-(k - 1)]
+            forest = csgraph.connected_components((spanning > 0) & (spanning < longest))[1]
+            assert same(tree.labels(k), threshold) and same(tree.labels(k), forest)
+
+    def test_single_linkage_gives_the_largest_ultrametric_below(self):
+        D = self.distances(30, seed=3)
+        least = D.copy()
+        for j in range(len(D)):  # least longest step over all paths
+            least = np.minimum(least, np.maximum(least[:, j, None], least[j]))
+        np.testing.assert_array_equal(linkage(D).ultrametric(), least)
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_ultrametric_inequality(self, method):
+        u = linkage(self.distances(seed=4), method).ultrametric()
+        assert (u[:, None, :] <= np.maximum(u[:, :, None], u[None]) + 1e-12).all()
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_scale_does_not_matter(self, method):
+        D = self.distances(seed=5)
+        for k in (2, 4):
+            np.testing.assert_array_equal(
+                linkage(D, method).labels(k), linkage(1024 * D, method).labels(k)
+            )
+
+    def test_ties_duplicates_and_one_point(self):
+        tree = linkage(cdist([[0.0], [0], [1], [2]], [[0.0], [0], [1], [2]]))
+        np.testing.assert_array_equal(tree.heights, [0, 1, 1])
+        assert [tree.labels(k).max() + 1 for k in (1, 2, 3, 4)] == [1, 2, 3, 4]
+        np.testing.assert_array_equal(tree.labels(3), [0, 0, 1, 2])
+        np.testing.assert_array_equal(tree.labels_at(0), [0, 0, 1, 2])
+        np.testing.assert_array_equal(tree.labels_at(1), [0, 0, 0, 0])
+        single = linkage([[0.0]])
+        assert single.labels(1) == [0] and single.ultrametric() == [[0]]
+
+    def test_bad_input(self):
+        with pytest.raises(ValueError, match="method"):
+            linkage(np.zeros((2, 2)), "ward")
+        with pytest.raises(ValueError, match="zero diagonal"):
+            linkage(np.ones((2, 2)))
+        with pytest.raises(ValueError, match="k must be at most"):
+            linkage(np.zeros((2, 2))).labels(3)
+        with pytest.raises(ValueError, match="height"):
+            linkage(np.zeros((2, 2))).labels_at(-1.0)

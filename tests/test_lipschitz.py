@@ -9,6 +9,7 @@ from bayeskern.classic.lipschitz import (
     lipschitz_extension,
     lipschitz_hard,
     lipschitz_norm,
+    lipschitz_risk_bound,
     lipschitz_soft,
     nearest_difference,
 )
@@ -326,3 +327,43 @@ class TestTransport:
             np.abs(np.sort(x[:, 0]) - np.sort(z[:, 0])).sum()
         )
         assert abs(np.mean(draws) - exact) < 4 * np.std(draws) / np.sqrt(600)
+
+
+class TestRiskBound:
+    def test_by_hand(self):
+        # losses 0, 0.5, 1, 1 have mean 0.625; 2 * 3 * 0.1 = 0.6; sqrt(8 ln(40) / 4) = 2.716203
+        bound = lipschitz_risk_bound([2.0, 0.5, 0.0, -4.0], 3.0, 0.1, 0.05)
+        np.testing.assert_allclose(list(bound.terms.values()), [0.625, 0.6, 2.716203], rtol=1e-6)
+        assert bound.raw == pytest.approx(3.941203, rel=1e-6)
+        assert bound.vacuous and bound.value == 1 and bound.delta == 0.05
+
+    def test_holds_for_the_best_function_on_a_sample(self):
+        """Functions on [0, 1] of constant 8, labels by the half with a tenth of them flipped."""
+        rng = np.random.default_rng(0)
+        n, grid = 4000, np.linspace(0, 1, 2001)
+        x = np.sort(rng.random(n))
+        y = np.where((x > 0.5) ^ (rng.random(n) < 0.1), 1.0, -1.0)
+        average = 0.97 / np.sqrt(n)  # of the unit ball of [0, 1], from its values .096 and .048
+        for shift in np.linspace(-0.2, 0.2, 9):
+            f = np.clip(8 * (x - 0.5 - shift), -1, 1)
+            truth = np.clip(8 * (grid - 0.5 - shift), -1, 1)
+            side = np.where(grid > 0.5, 1, -1)
+            risk = np.mean(
+                0.9 * np.clip(1 - side * truth, 0, 1) + 0.1 * np.clip(1 + side * truth, 0, 1)
+            )
+            bound = lipschitz_risk_bound(y * f, 8.0, average)
+            assert risk < bound.raw < 1
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (([1.0], 1.0, 0.1, 0.0), "delta"),
+            (([1.0], 1.0, 0.1, 1.0), "delta"),
+            (([1.0], 1.0, -0.1), "complexity"),
+            (([1.0], -1.0, 0.1), "constant"),
+            (([], 1.0, 0.1), "margins"),
+        ],
+    )
+    def test_refuses(self, arguments, message):
+        with pytest.raises(ValueError, match=message):
+            lipschitz_risk_bound(*arguments)

@@ -95,8 +95,8 @@ __getattr__, __dir__, __all__ = attach(
             *("kmeans_energy", "kmeans_plus_plus"),
         ],
         "cluster": [
-            *("SpectralResult", "diffusion_clustering", "spectral_bipartition"),
-            "spectral_clustering",
+            *("Linkage", "SpectralResult", "diffusion_clustering", "linkage"),
+            *("spectral_bipartition", "spectral_clustering"),
         ],
         "sanity": ["SanityReport", "diffusion_norms", "leaving_probabilities"],
         "manifold": [
@@ -109,12 +109,13 @@ __getattr__, __dir__, __all__ = attach(
         ],
         "lipschitz": [
             *("LipschitzSolution", "lipschitz_constant", "lipschitz_extension"),
-            *("lipschitz_hard", "lipschitz_norm", "lipschitz_soft", "nearest_difference"),
+            *("lipschitz_hard", "lipschitz_norm", "lipschitz_risk_bound", "lipschitz_soft"),
+            "nearest_difference",
         ],
         "lipschitz_lp": ["SpanSolution", "lipschitz_subspace", "lp_machine"],
         "lipschitz_capacity": [
             *("greedy_cover", "interval_cover", "lipschitz_ball_cover"),
-            *("lipschitz_rademacher_bound", "rbf_rademacher"),
+            *("lipschitz_rademacher_bound", "rbf_rademacher", "rbf_rademacher_bound"),
         ],
         "transport": ["arens_eells", "lipschitz_rademacher", "matching_cost"],
         "bayeskern.estimators.cluster": ["KernelKMeans", "SpectralClusterer"],

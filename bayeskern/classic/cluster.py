@@ -1,17 +1,19 @@
 r"""Clustering of points, Gram matrices and graphs; every result can be asked how far to trust it.
 
 k-means and its kernel form minimise :math:`\sum_i \|x_i - c_{y_i}\|^2`; spectral clustering runs
-k-means on the smallest eigenvectors of a graph's Laplacian. `sanity` checks a spectral result
-against what the theory needs.
+k-means on the smallest eigenvectors of a graph's Laplacian; linkage merges the closest clusters
+step by step. `sanity` checks a spectral result against what the theory needs.
 """
 
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from bayeskern.checks import one_of, whole
-from bayeskern.classic.graph import as_affinity
+from bayeskern.checks import one_of, positive, whole
+from bayeskern.classic.dissimilarity import as_distances
+from bayeskern.classic.graph import as_affinity, components
 from bayeskern.classic.means import (
     KernelMeans,
     Lloyd,
@@ -35,6 +37,7 @@ from bayeskern.classic.spectral import (
 
 __all__ = [
     "KernelMeans",
+    "Linkage",
     "Lloyd",
     "Means",
     "SanityReport",
@@ -45,6 +48,7 @@ __all__ = [
     "kmeans",
     "kmeans_energy",
     "kmeans_plus_plus",
+    "linkage",
     "sanity",
     "spectral_bipartition",
     "spectral_clustering",
@@ -224,3 +228,84 @@ def diffusion_clustering(
     rows = spec.vectors[:, :k]
     present = [rows[labels == c].mean(axis=0) for c in range(labels.max() + 1)]
     return SpectralResult(labels, k, "rw", spec, np.array(present), W)
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """A hierarchy of clusters, from single points to all of them.
+
+    Row ``i`` of ``merges`` holds the two clusters that became cluster ``n + i`` (points are the
+    clusters below ``n``), their distance and the new size, as in `scipy.cluster.hierarchy`, whose
+    ``dendrogram`` draws it.
+    """
+
+    merges: np.ndarray = field(repr=False)
+    method: str
+
+    @property
+    def heights(self) -> np.ndarray:
+        """Distances at which clusters merged, in increasing order."""
+        return self.merges[:, 2]
+
+    def labels(self, k: int) -> np.ndarray:
+        """Cut the hierarchy into exactly ``k`` clusters, numbered by first appearance."""
+        n = len(self.merges) + 1
+        return self._after(n - cluster_count(k, n))
+
+    def labels_at(self, height: float) -> np.ndarray:
+        """Clusters once all merges up to this height are done, numbered by first appearance."""
+        height = positive(height, "height", zero=True)
+        return self._after(int(np.searchsorted(self.heights, height, side="right")))
+
+    def _after(self, steps: int) -> np.ndarray:
+        n = len(self.merges) + 1
+        joined = self.merges[:steps, :2].astype(int).ravel()
+        parents = n + np.repeat(np.arange(steps), 2)
+        size = (n + steps, n + steps)
+        tree = sparse.coo_array((np.ones(len(joined)), (joined, parents)), shape=size)
+        return components(tree)[:n]
+
+    def ultrametric(self) -> np.ndarray:
+        r"""Matrix of the heights at which two points first share a cluster.
+
+        It satisfies :math:`u_{ik} \le \max(u_{ij}, u_{jk})`. For single linkage it is the largest
+        ultrametric below the distances, the least longest step of a path between the points.
+        """
+        from scipy.cluster.hierarchy import cophenet
+        from scipy.spatial.distance import squareform
+
+        return squareform(cophenet(self.merges)) if len(self.merges) else np.zeros((1, 1))
+
+
+def linkage(D: Any, method: str = "single") -> Linkage:
+    """Merge the closest two clusters, from single points on until one is left.
+
+    Parameters
+    ----------
+    D : array of shape (n, n)
+        Symmetric distances with a zero diagonal; the triangle inequality is not needed.
+    method : "single", "complete" or "average"
+        The distance of clusters: the least, largest or mean distance of their points. Cuts of
+        single linkage are the components of the graph of points within a distance, and the only
+        ones of the three that follow the density as samples grow (Hartigan 1981); the others
+        follow the range of the data.
+
+    Returns
+    -------
+    Linkage
+
+    Examples
+    --------
+    >>> x = np.array([0.0, 1, 3, 7])
+    >>> tree = linkage(np.abs(x[:, None] - x))
+    >>> tree.heights, tree.labels(2)
+    (array([1., 2., 4.]), array([0, 0, 0, 1]))
+    """
+    from scipy.cluster import hierarchy
+    from scipy.spatial.distance import squareform
+
+    one_of(method, "method", ("single", "complete", "average"))
+    D = as_distances(D)
+    if len(D) == 1:
+        return Linkage(np.empty((0, 4)), method)
+    return Linkage(hierarchy.linkage(squareform(D, checks=False), method), method)

@@ -5,12 +5,15 @@ is the one of least constant; it is known on the sample first and then extended 
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayeskern.checks import as_array, as_labels, positive, within
 from bayeskern.classic.dissimilarity import as_distances
+
+if TYPE_CHECKING:
+    from bayeskern.classic.bounds.result import Bound
 
 
 def lipschitz_constant(D: Any, values: Any) -> float:
@@ -191,3 +194,46 @@ def lipschitz_soft(D: Any, y: Any, C: float = 1.0, *, tol: float = 1e-9) -> Lips
 
     D, y = _two_classes(D, y)
     return solve_soft(D, y, positive(C, "C"), positive(tol, "tol"))
+
+
+def lipschitz_risk_bound(
+    margins: Any, constant: float, complexity: float, delta: float = 0.05
+) -> "Bound":
+    r"""Bound the clipped hinge risk, hence the error, of functions with :math:`\|f\|_L \le L`.
+
+    .. math:: \frac1n \sum_i \min\{1, \max\{0, 1 - y_i f(x_i)\}\} + 2 L R_n(B)
+       + \sqrt{\frac{8 \ln(2 / \delta)}{n}}
+
+    with probability :math:`1 - \delta` for all of them at once.
+
+    Parameters
+    ----------
+    margins : array of shape (n,)
+        :math:`y_i f(x_i)` on the sample.
+    constant : float
+        ``L``, fixed before the sample was seen; see `lipschitz_norm`.
+    complexity : float
+        :math:`R_n(B)`, the Rademacher average of the unit ball with absolute values and without a
+        factor 2, such as `lipschitz_rademacher_bound`. An average estimated on the sample
+        (`lipschitz_rademacher`) gives an indication, not a bound.
+    delta : float in (0, 1)
+
+    Returns
+    -------
+    Bound
+        With ``raw`` the sum, which may exceed one, and ``vacuous`` if it does.
+
+    Examples
+    --------
+    >>> bound = lipschitz_risk_bound(np.full(1000, 2.0), 2.0, 0.01)
+    >>> round(bound.raw, 6), bound.vacuous
+    (0.211788, False)
+    """
+    from bayeskern.classic.bounds.rademacher import rademacher_absolute_bound
+
+    yf = as_array(margins, "margins", ndim=1)
+    radius = positive(constant, "constant", zero=True)
+    average = positive(complexity, "complexity", zero=True)
+    delta = within(delta, "delta", 0, 1, closed="neither")
+    loss = float(np.clip(1 - yf, 0, 1).mean())
+    return rademacher_absolute_bound(len(yf), delta, loss, radius * average)
