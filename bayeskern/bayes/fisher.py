@@ -101,7 +101,7 @@ class BayesFisher(Problem):
     >>> X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.5], [3.0, 2.0], [2.5, 0.5]], [-1, -1, 1, 1, 1]
     >>> problem = BayesFisher(X, y)
     >>> problem.predict_proba([[0.0, 0.0], [3.0, 1.0]]).round(3)
-    array([0.132, 0.894])
+    array([0.009, 0.991])
     """
 
     X: Any

@@ -27,7 +27,7 @@ class Conjugate(Inference):
     >>> problem = bk.BayesFisher([[0.0], [1.0], [2.0], [4.0]], [-1, -1, 1, 1])
     >>> tree = Conjugate(draws=10).run(problem, random_seed=0)
     >>> tree["posterior"]["mu"].shape, round(tree.attrs["log_evidence"], 4)
-    ((1, 10, 2, 1), -11.4424)
+    ((1, 10, 2, 1), -12.5839)
     """
 
     draws: int = 1000
