@@ -197,8 +197,8 @@ def _compare(arguments: argparse.Namespace) -> None:
 
 
 def _fit(arguments: argparse.Namespace) -> None:
-    from bayeskern.comparison import model_named
     from bayeskern.saving import save
+    from bayeskern.standard import model_named
 
     table = read_table(arguments.data, arguments.target)
     model = model_named(arguments.model).fit(table.X, table.y)
@@ -225,7 +225,8 @@ def _predict(arguments: argparse.Namespace) -> None:
 
 def _certify(arguments: argparse.Namespace) -> None:
     from bayeskern.classic.bounds import certify
-    from bayeskern.comparison import last_step, model_named
+    from bayeskern.comparison import last_step
+    from bayeskern.standard import model_named
 
     table = read_table(arguments.data, arguments.target)
     fitted = model_named(arguments.model).fit(table.X, table.y)

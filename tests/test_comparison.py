@@ -7,8 +7,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from bayeskern import cli, datasets
-from bayeskern.comparison import compare, model_named
+from bayeskern.comparison import compare
 from bayeskern.report import as_json, write_report
+from bayeskern.standard import model_named
 
 
 @pytest.fixture(scope="module")

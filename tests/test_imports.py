@@ -18,7 +18,7 @@ LAYERS = {
     "infer": 3,
     "estimators": 4,
     **dict.fromkeys(["comparison", "diagnostics", "methods", "plots", "plots_version_space"], 5),
-    **dict.fromkeys(["saving", "strategies", "tables", "zoo"], 5),
+    **dict.fromkeys(["saving", "standard", "strategies", "tables", "zoo"], 5),
     **dict.fromkeys(["cli", "report"], 6),
 }
 HEAVY = {"arviz", "matplotlib", "numba", "nutpie", "pymc", "pytensor", "sklearn", "xarray"}
