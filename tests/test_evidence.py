@@ -167,3 +167,24 @@ def test_refusals():
         EvidenceMax(reach=0.5)
     with pytest.raises(ValueError, match="starts must be at least 1"):
         EvidenceMax(starts=0)
+
+
+def test_short_length_scales_are_tried():
+    # a fold on which the medians of the priors lead to an optimum 4.4 nats too low
+    from sklearn.model_selection import StratifiedKFold
+
+    data = bk.datasets.load("ripley")
+    folds = StratifiedKFold(5, shuffle=True, random_state=0).split(data.X, data.y)
+    found = []
+    for train, _ in folds:
+        X = (data.X[train] - data.X[train].mean(axis=0)) / data.X[train].std(axis=0)
+        scale = bk.Prior("LogNormal", mu=0.6, sigma=1.0, size=2)
+        kernel = bk.Prior("LogNormal", mu=1.0, sigma=1.5) * bk.RBF(scale)
+        gp = bk.GaussianProcess(X, data.y[train], kernel, bk.Logit())
+        few, many = (
+            EvidenceMax(bk.Laplace(), prior=True, starts=s).peaks(gp, np.random.default_rng(0))
+            for s in (4, 12)
+        )
+        found.append((few[0].value, many[0].value))
+    few, many = np.array(found).T
+    assert np.all(few > many - 0.01)
