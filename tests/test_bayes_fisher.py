@@ -307,3 +307,17 @@ class TestPyMC:
             np.abs(m.predict_proba(new)[:, 1] - target).mean() for m in (all_points, labelled)
         ]
         assert errors[0] < 0.5 * errors[1]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_sequential_monte_carlo_finds_the_evidence():
+    import pymc as pm
+
+    problem = twelve()
+    with problem.model:
+        tree = pm.sample_smc(draws=2000, chains=2, cores=1, random_seed=1, progressbar=False)
+    values = tree["sample_stats"]["log_marginal_likelihood"].values
+    last = [float(np.ravel(np.asarray(chain, dtype=object))[-1]) for chain in values]
+    found = np.logaddexp(*last) - np.log(2)
+    assert found == pytest.approx(problem.log_evidence, abs=0.1)
