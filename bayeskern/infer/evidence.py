@@ -153,7 +153,9 @@ def find_peaks(
     if starts > 1 and any(size > 1 for size in log_theta.sizes.values()):
         # many inputs make distances grow, and a kernel of unit scales would see no neighbours
         shift = log_theta.vector_shift()
-        points += [centre + shift, centre - (shift > 0)][: starts - 1]  # and short scales
+        points.append(centre + shift)
+        if 2 < starts and log_theta.size <= 4:  # with few inputs short scales are as likely
+            points.append(centre - (shift > 0))
     for _ in range(starts - len(points) if log_theta.size else 0):
         points.append(np.clip(log_theta.vector(problem.sample_theta(rng)), low + 1, high - 1))
     subset = getattr(problem, "subset", None)
