@@ -23,7 +23,7 @@ class MarginLoss:
 
     def value(self, u: Any) -> np.ndarray:
         r"""Return :math:`\Gamma(u)`, elementwise."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not say its value")
 
     def __call__(self, f: Any, y: Any) -> np.ndarray:
         """Return the loss of each output ``f`` when the label is ``y``."""

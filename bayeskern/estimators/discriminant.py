@@ -30,7 +30,7 @@ class _Discriminant(ClassifierMixin, BaseEstimator):
         return label
 
     def _features(self, X: Any) -> np.ndarray:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not say its features")
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the log odds of the second class; or one score per class."""

@@ -90,7 +90,7 @@ class BinaryMachine(ClassifierMixin, KernelExpansion):
         return tags
 
     def _solve(self, K: np.ndarray, signs: np.ndarray) -> Any:
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not say how it is solved")
 
     def _coefficients(self, solution: Any) -> np.ndarray:
         return solution.coefficients
